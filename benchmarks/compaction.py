@@ -47,9 +47,9 @@ def measure(mib: int, value_bytes: int, codec: Codec) -> tuple[float, float]:
         config = {"cleanup.policy": "compact", "max.message.bytes": 10 * MIB, "segment.bytes": 16 * MIB}
         broker.topic("t", 1, config)
         log = broker.log("t")._log
-        broker.server.call(lambda: _fill(log, mib * MIB, value_bytes, codec))
+        broker._server.call(lambda: _fill(log, mib * MIB, value_bytes, codec))
         blocked_s: list[float] = []
-        call = broker.server.call
+        call = broker._server.call
 
         def timed(function: Callable[[], T]) -> T:
             def run() -> T:
@@ -61,11 +61,11 @@ def measure(mib: int, value_bytes: int, codec: Codec) -> tuple[float, float]:
 
             return call(run)
 
-        broker.server.call = timed  # type: ignore[method-assign]
+        broker._server.call = timed  # type: ignore[method-assign]
         began_s = perf_counter()
         (cleaned,) = broker.run_cleaner()
         took_s = perf_counter() - began_s
-        broker.server.call = call  # type: ignore[method-assign]
+        broker._server.call = call  # type: ignore[method-assign]
         assert cleaned.records_after * 2 == cleaned.records_before
         return mib * MIB / took_s / 1e6, max(blocked_s) * 1000
 

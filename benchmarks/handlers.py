@@ -176,14 +176,14 @@ def best(router: Router, context: Context, request: bytes, times: int) -> float:
 
 def measure(broker: kafkalet.Broker, request: bytes, seconds: float) -> float:
     """Return the microseconds per request."""
-    served = broker.server.brokers[1]
+    served = broker._server.brokers[1]
     router = served.router
-    context = broker.server.call(lambda: router.context(NoClient(), ("127.0.0.1", 1), "PLAINTEXT"))
-    once = broker.server.call(lambda: best(router, context, request, 3))
+    context = broker._server.call(lambda: router.context(NoClient(), ("127.0.0.1", 1), "PLAINTEXT"))
+    once = broker._server.call(lambda: best(router, context, request, 3))
     times = max(3, int(SLICE_S / once))
     until = time.perf_counter() + seconds
     while time.perf_counter() < until:
-        once = min(once, broker.server.call(lambda: best(router, context, request, times)))
+        once = min(once, broker._server.call(lambda: best(router, context, request, times)))
     return once * 1e6
 
 

@@ -24,7 +24,7 @@ def lookup_us(batches: int) -> float:
                 for index in range(first, first + count):
                     log.append_as_leader(bytearray(build_batch([Record(0, START_MS + index, None, b"value", ())])), 0)
 
-            broker.server.call(append)
+            broker._server.call(append)
             at += count
 
         def search() -> float:
@@ -37,8 +37,8 @@ def lookup_us(batches: int) -> float:
                 assert found.timestamp == target
             return (time.perf_counter() - begun) / SEARCHES * 1e6
 
-        broker.server.call(search)
-        return broker.server.call(search)
+        broker._server.call(search)
+        return broker._server.call(search)
 
 
 def main() -> None:

@@ -126,7 +126,7 @@ async def in_thread(cluster: ClusterOperations, function: Callable[[], T]) -> T:
         return await future
     except asyncio.CancelledError:
         stop.set()
-        cluster.server.watchers.touch()
+        cluster._server.watchers.touch()
         raise
 
 

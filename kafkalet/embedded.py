@@ -77,7 +77,7 @@ class EmbeddedCluster:
             check_own_properties(own, properties, range(first, first + brokers))
         listeners = _listeners(properties, brokers, (host, port), arguments.advertised(advertise, brokers))
         addresses = Addresses(listeners, first_node_id=first)
-        self.server = Server(
+        self._server = Server(
             brokers,
             addresses,
             properties,
@@ -88,16 +88,15 @@ class EmbeddedCluster:
             topics=checked_topics(topics),
             clock=clock or self._default_clock(),
         )
-        """The implementation, for kafkalet's own tests. It may change in any release."""
         if read_only:
             self._make_read_only()
         if short_forms is not None:
-            self.server.short_forms = short_forms
-            self.server.users = dict(short_forms.users)
+            self._server.short_forms = short_forms
+            self._server.users = dict(short_forms.users)
         if self._has_journal:
             from kafkalet.broker.network.journal import Journal
 
-            self.server.journal = Journal()
+            self._server.journal = Journal()
 
     def _check(self, brokers: int, host: str, port: int, clock: Clock | None) -> None:
         if arguments.number("brokers", brokers) < 1:
@@ -114,14 +113,14 @@ class EmbeddedCluster:
             )
 
     def _make_read_only(self) -> None:
-        if not self.server.has_data_directory:
+        if not self._server.has_data_directory:
             raise ValueError("read_only needs a data directory; pass data_dir")
-        if self.server.has_new_topics:
+        if self._server.has_new_topics:
             raise ValueError("topics are given, but read_only brokers create none; pass only one of them")
-        self.server.is_read_only = True
+        self._server.is_read_only = True
 
     def __repr__(self) -> str:
-        server = self.server
+        server = self._server
         state = "running" if self.is_running else "not running"
         stopped = [str(node_id) for node_id in server.stopped] if self.is_running else []
         without = f" without broker {', '.join(stopped)}" if stopped else ""
@@ -140,15 +139,15 @@ class EmbeddedCluster:
     @property
     def is_running(self) -> bool:
         """True while the brokers accept requests."""
-        return self.server.host.is_running
+        return self._server.host.is_running
 
     async def start(self) -> None:
         """Start the brokers in the running event loop. Return when every listener accepts connections."""
-        await self.server.host.start()
+        await self._server.host.start()
 
     async def stop(self) -> None:
         """Close listeners and connections, and flush the logs. If the brokers are not running, nothing happens."""
-        await self.server.host.stop()
+        await self._server.host.stop()
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -160,13 +159,13 @@ class EmbeddedCluster:
         await self.stop()
 
     def __enter__(self) -> Self:
-        self.server.host.start_thread()
+        self._server.host.start_thread()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.server.host.stop_thread()
+        self._server.host.stop_thread()
 
     @property
     def bootstrap_servers(self) -> str:
@@ -184,16 +183,16 @@ class EmbeddedCluster:
         """
         name = arguments.text("the name of a listener", listener).upper()
         self._endpoints()
-        found = self.server.addresses_of_listeners()
+        found = self._server.addresses_of_listeners()
         if name not in found:
             raise ValueError(f"{listener!r} is not a listener of the brokers; their listeners are {', '.join(found)}")
         return ",".join(map(_address, found[name]))
 
     def _endpoints(self) -> list[Endpoint]:
         """Return the addresses of the running brokers."""
-        endpoints = self.server.endpoints
+        endpoints = self._server.endpoints
         if not self.is_running:
-            raise self.server.host.not_running()
+            raise self._server.host.not_running()
         if not endpoints:
             raise RuntimeError(f"every broker of this {type(self).__name__} is stopped; start one with start_broker()")
         return endpoints

@@ -371,7 +371,7 @@ def serve(options: Serve, starter: Starter) -> int:
         )
     except ValueError as error:
         raise UsageError(error) from error
-    cluster.server.cluster_id = options.cluster_id
+    cluster._server.cluster_id = options.cluster_id
     for topic in options.topics:
         _check_topic(topic, cluster)
     ready_file = _ready_file(options.ready_file)
@@ -423,10 +423,10 @@ def _journal_file(cluster: EmbeddedCluster, path: str | None) -> "JournalFile | 
     from kafkalet.broker.network.journal import Journal
     from kafkalet.broker.network.journal_file import JournalFile
 
-    if cluster.server.journal is None:
-        cluster.server.journal = Journal(most_requests=0)
+    if cluster._server.journal is None:
+        cluster._server.journal = Journal(most_requests=0)
     try:
-        return JournalFile(path, cluster.server.journal)
+        return JournalFile(path, cluster._server.journal)
     except OSError as error:
         raise Failure(f"--journal {path}: {error.strerror}") from error
 
@@ -435,7 +435,7 @@ def _check_topic(topic: NewTopic, cluster: EmbeddedCluster) -> None:
     """Raise a UsageError that names the --topic option if its topic is invalid."""
     try:
         check_topic_name(topic.name)
-        check_config(topic.properties, cluster.server.config)
+        check_config(topic.properties, cluster._server.config)
     except KafkaError as error:
         raise UsageError(f"--topic {topic.name}: {error.message}") from error
 
@@ -461,31 +461,31 @@ async def _start(cluster: EmbeddedCluster, options: Serve) -> bool:
 
 async def _serve(cluster: EmbeddedCluster, options: Serve, starter: Starter, ready_file: "ReadyFile | None") -> int:
     stopped = asyncio.Event()
-    _on_stop_signal(cluster.server.interrupt, stopped)
+    _on_stop_signal(cluster._server.interrupt, stopped)
     disks_failed = asyncio.Event()
 
     def all_directories_failed() -> None:
         disks_failed.set()
         stopped.set()
 
-    cluster.server.all_directories_failed = all_directories_failed
+    cluster._server.all_directories_failed = all_directories_failed
     starter.watch(options, stopped.set)
     if not await _start(cluster, options):
         return 0
     control: ControlServer | None = None
-    paths = cluster.server.log_directories
+    paths = cluster._server.log_directories
     try:
-        starter.started(cluster.server.temporary_directory)
+        starter.started(cluster._server.temporary_directory)
         if options.control is not None:
             control = options.control.open(cluster)
         if options.loads and not await _unless_stopped(stopped, _load(cluster, options)):
             return 0
-        with collected_when_idle(lambda: cluster.server.is_busy):
+        with collected_when_idle(lambda: cluster._server.is_busy):
             control_url = None if control is None else control.url
-            further = list(cluster.server.addresses_of_listeners())[1:]
+            further = list(cluster._server.addresses_of_listeners())[1:]
             others = {name: cluster.bootstrap_servers_of(name) for name in further}
-            if cluster.server.authority is not None:
-                others[CA] = cluster.server.authority.ca_file
+            if cluster._server.authority is not None:
+                others[CA] = cluster._server.authority.ca_file
             if ready_file is not None:
                 ready_file.write(cluster.bootstrap_servers, others, control_url)
             starter.ready(cluster.bootstrap_servers, others, control_url)
@@ -513,7 +513,7 @@ def _is_about_certificates(error: Exception, options: Serve) -> bool:
 async def _load(cluster: EmbeddedCluster, options: Serve) -> None:
     from .loading import load_files
 
-    await load_files(cluster.server, options.loads, options.key, options.timestamp)
+    await load_files(cluster._server, options.loads, options.key, options.timestamp)
 
 
 def _cannot_start(error: Exception, options: Serve) -> str:

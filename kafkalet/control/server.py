@@ -89,7 +89,7 @@ class ControlServer:
         """Held while a file is received and used, because it may have a gibibyte."""
         self._document: bytes | None = None
         self._http = _HttpServer(self, address)
-        self.requests = RequestsInProgress(cluster.server.watchers.touch)
+        self.requests = RequestsInProgress(cluster._server.watchers.touch)
         self._thread = threading.Thread(target=self._accept, name=f"kafkalet-control-{self.port}", daemon=True)
         self._thread.start()
 

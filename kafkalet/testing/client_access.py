@@ -74,8 +74,8 @@ def access_of(cluster: ClusterOperations, user: str | None, mechanism: str | Non
         if value is not None:
             arguments.text(what, value)
     if not cluster.is_running:
-        raise cluster.server.host.not_running()
-    server = cluster.server
+        raise cluster._server.host.not_running()
+    server = cluster._server
     chosen = _listener(cluster, user, mechanism, listener)
     protocol = chosen.protocol
     password = None
@@ -143,7 +143,7 @@ def _issued(authority: CertificateAuthority, user: str) -> Issued:
 
 
 def _known(cluster: ClusterOperations) -> str:
-    names = cluster.server.call(lambda: list(cluster.server.users))
+    names = cluster._server.call(lambda: list(cluster._server.users))
     return f"one of {', '.join(names)}" if names else "after adding one with users.add()"
 
 
@@ -151,13 +151,13 @@ def _listener(
     cluster: ClusterOperations, user: str | None, mechanism: str | None, name: str | None
 ) -> ListenerSettings:
     """Return the listener with this name, or the first one that suits the user and the mechanism."""
-    listeners = [each for each in listeners_of(cluster.server.config) if each.is_advertised]
+    listeners = [each for each in listeners_of(cluster._server.config) if each.is_advertised]
     if name is not None:
         for each in listeners:
             if each.name == name.upper():
                 return each
         raise ValueError(f"there is no listener {name}; the listeners are {', '.join(each.name for each in listeners)}")
-    wants_sasl = mechanism is not None or (user is not None and user in cluster.server.users)
+    wants_sasl = mechanism is not None or (user is not None and user in cluster._server.users)
     suitable = [
         each
         for each in listeners

@@ -29,7 +29,7 @@ def what_clients_do(cluster: ClusterOperations) -> list[str]:
 def safely(cluster: ClusterOperations, read: Callable[[], list[str]]) -> list[str]:
     """Call `read` in the loop of the cluster. An exception becomes the only line."""
     try:
-        return cluster.server.call(read)
+        return cluster._server.call(read)
     except Exception as error:  # noqa: BLE001 - a report must not hide the failure of the test
         return [f"(not available: {error})"]
 
@@ -43,10 +43,10 @@ def limited(lines: list[str], most: int) -> Iterator[str]:
 
 
 def _clients(cluster: ClusterOperations) -> list[str]:
-    journal = cluster.server.journal
+    journal = cluster._server.journal
     if journal is None:
         contexts = [
-            connection.context for broker in cluster.server.brokers.values() for connection in broker.connections
+            connection.context for broker in cluster._server.brokers.values() for connection in broker.connections
         ]
         return [
             f"{context.client_id}: last request {context.api} v{context.version}" for context in contexts if context

@@ -88,7 +88,7 @@ class Cluster(ClusterOperations):
         """
         from .clock import movable
 
-        return movable(self.server.clock)
+        return movable(self._server.clock)
 
     def topic(
         self,
@@ -308,7 +308,7 @@ class Cluster(ClusterOperations):
 
         fault = set_fault(self, api, options, self._forget_fault)
         self._faults = (*self._faults, fault)
-        self.server.watchers.touch()
+        self._server.watchers.touch()
         return fault
 
     @property
@@ -331,7 +331,7 @@ class Cluster(ClusterOperations):
         for fault in faults:
             fault.remove()
         self._faults = tuple(fault for fault in self._faults if fault not in faults)
-        self.server.watchers.touch()
+        self._server.watchers.touch()
 
     def _end_faults(self) -> list[str]:
         """Remove the faults that a test has left behind, and return what `unfired_faults` says about them.
@@ -344,7 +344,7 @@ class Cluster(ClusterOperations):
 
     def _forget_fault(self, fault: Fault) -> None:
         self._faults = tuple(other for other in self._faults if other is not fault)
-        self.server.watchers.touch()
+        self._server.watchers.touch()
 
     def settle(
         self,
@@ -382,7 +382,7 @@ class Cluster(ClusterOperations):
         """
         self.remove_faults()
         self._turns.clear()
-        self.server.call(self.server.reset)
+        self._server.call(self._server.reset)
 
     def snapshot(self) -> Snapshot:
         """Return a copy of the contents, to `restore` them later or in another cluster.
@@ -393,7 +393,7 @@ class Cluster(ClusterOperations):
         """
         from .snapshot import Snapshot
 
-        return Snapshot(self.server.call(self.server.image))
+        return Snapshot(self._server.call(self._server.image))
 
     def restore(self, snapshot: Snapshot) -> None:
         """Replace the contents with those of a snapshot.
@@ -412,7 +412,7 @@ class Cluster(ClusterOperations):
         from kafkalet.broker.cluster.metadata_store import MetadataDamaged
 
         try:
-            self.server.call(lambda: self.server.restore(snapshot.image))
+            self._server.call(lambda: self._server.restore(snapshot.image))
         except MetadataDamaged as error:
             raise ValueError(f"the snapshot cannot be restored here: {error}") from error
 

@@ -41,21 +41,21 @@ class ClientConnection:
 
     def reset(self) -> None:
         """Close the connection with a TCP reset. Responses that have not been sent are lost."""
-        self._cluster.server.call(self._connection.reset)
+        self._cluster._server.call(self._connection.reset)
 
     def half_close(self) -> None:
         """Close the direction to the client: the client reads end of file, while the broker still receives requests."""
-        self._cluster.server.call(self._connection.half_close)
+        self._cluster._server.call(self._connection.half_close)
 
     def black_hole(self) -> None:
         """Discard received data, and send nothing. The connection stays open until the client closes it."""
-        self._cluster.server.call(self._connection.black_hole)
+        self._cluster._server.call(self._connection.black_hole)
 
 
 def connections(cluster: ClusterOperations) -> list[ClientConnection]:
     """Return the open connections of all brokers, the oldest of each broker first."""
-    brokers = cluster.server.brokers
-    return cluster.server.call(
+    brokers = cluster._server.brokers
+    return cluster._server.call(
         lambda: [
             ClientConnection(cluster, node_id, connection)
             for node_id, broker in brokers.items()
@@ -67,7 +67,7 @@ def connections(cluster: ClusterOperations) -> list[ClientConnection]:
 @contextmanager
 def refusing(cluster: ClusterOperations, broker: int | None) -> Iterator[None]:
     """Refuse new connections to a broker, or to all, until the end of the `with` block."""
-    server = cluster.server
+    server = cluster._server
     if broker is not None:
         server.call(lambda: server.check_node(arguments.number("broker", broker)))
 

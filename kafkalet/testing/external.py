@@ -72,7 +72,7 @@ class ExternalCluster:
 
         self.bootstrap_servers = bootstrap_servers
         """The address that was passed to `--kafka-external`."""
-        self.server = _Standin(self)
+        self._server = _Standin(self)
         self.admin = AdminClient(self.settings())
         self._producers: dict[str, Any] = {}
         self._created: list[Topic] = []

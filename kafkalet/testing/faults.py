@@ -129,7 +129,7 @@ class Fault:
 
         A second call has no effect.
         """
-        self._in_loop(lambda: self._cluster.server.faults.remove(self._rule))
+        self._in_loop(lambda: self._cluster._server.faults.remove(self._rule))
 
     def unfired(self) -> str | None:
         """Return what happened instead if the fault has fired less often than expected, else None."""
@@ -180,7 +180,7 @@ class Fault:
         return "\n".join(lines)
 
     def _in_loop(self, function: Callable[[], T]) -> T:
-        server = self._cluster.server
+        server = self._cluster._server
         return server.call(function) if server.host.is_running else function()
 
 
@@ -206,7 +206,7 @@ def set_fault(
         _predicate(options.when),
     )
     selection = _selection(options)
-    server = cluster.server
+    server = cluster._server
     served = versions_of(server.release.name)
     for one in apis or ():
         if one not in served:

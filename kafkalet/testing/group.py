@@ -225,7 +225,7 @@ class Group:
         head = f"group {self.group_id}: {waited}: the group is {seen.state}"
         lines = [f"{head} and has {len(seen.members)} member{'' if len(seen.members) == 1 else 's'}", *described(seen)]
         if seen.state == DEAD:
-            lines.append(f"  {self._cluster.server.call(self._why_dead)}")
+            lines.append(f"  {self._cluster._server.call(self._why_dead)}")
         return "\n".join(lines)
 
     def _why_dead(self) -> str:
@@ -256,7 +256,7 @@ class Group:
                 raise ValueError(f"group {self.group_id} has no member {member_id!r}; its members: {ids or 'none'}")
             evict(group, found[0].member_id)
 
-        self._cluster.server.call(evict)
+        self._cluster._server.call(evict)
         return self
 
     def rebalance(self) -> Group:
@@ -274,7 +274,7 @@ class Group:
                 raise ValueError(f"group {self.group_id} has no members, so it cannot rebalance")
             rebalance(group)
 
-        self._cluster.server.call(rebalance)
+        self._cluster._server.call(rebalance)
         return self
 
     def seek(
@@ -306,7 +306,7 @@ class Group:
             from kafkalet.broker.cluster.state_topics import CONSUMER_OFFSETS
             from kafkalet.broker.groups.administration import move_offsets
 
-            self._cluster.server.controller.state_topic(CONSUMER_OFFSETS)
+            self._cluster._server.controller.state_topic(CONSUMER_OFFSETS)
             shard = find_shard(self._cluster, self.group_id)
             if shard is None:
                 raise KafkaError(Code.COORDINATOR_NOT_AVAILABLE, f"no broker coordinates group {self.group_id}")
@@ -319,7 +319,7 @@ class Group:
             places = self._places(shard, topic, partition)
             move_offsets(shard, self.group_id, {place: target(self._cluster, place) for place in places})
 
-        self._cluster.server.call(seek)
+        self._cluster._server.call(seek)
         return self
 
     def _places(self, shard: Shard, topic: str | None, partition: int | None) -> list[Place]:
@@ -347,7 +347,7 @@ class Group:
             shard, _ = self._existing()
             delete(shard, self.group_id)
 
-        self._cluster.server.call(delete)
+        self._cluster._server.call(delete)
 
     # Looking
 
@@ -377,7 +377,7 @@ class Group:
             check_coordinator(self._cluster, CONSUMER_OFFSETS, self.group_id)
             return nothing
 
-        return self._cluster.server.call(look)
+        return self._cluster._server.call(look)
 
     def _see(self) -> Seen:
         return self._look(lambda shard, group: see(self._cluster, shard, self.group_id), Seen(DEAD, "", [], []))
@@ -388,7 +388,7 @@ class Group:
 
 def find_shard(cluster: ClusterOperations, group_id: str) -> Shard | None:
     """Return the shard of a group, or None if no running broker coordinates it."""
-    for broker in cluster.server.brokers.values():
+    for broker in cluster._server.brokers.values():
         try:
             return broker.coordinators.groups.shard_for_offsets(group_id)
         except KafkaError:
@@ -403,11 +403,11 @@ def check_coordinator(cluster: ClusterOperations, topic: str, key: str) -> None:
     """
     from kafkalet.broker.cluster.state_topics import partition_of
 
-    state = cluster.server.metadata.topics.get(topic)
+    state = cluster._server.metadata.topics.get(topic)
     if state is None:
         return
     index = partition_of(key, len(state.partitions))
-    if state.partitions[index].leader not in cluster.server.nodes:
+    if state.partitions[index].leader not in cluster._server.nodes:
         raise KafkaError(
             Code.COORDINATOR_NOT_AVAILABLE, f"the coordinator of {key} is stopped: {topic}-{index} has no leader"
         )
@@ -415,7 +415,7 @@ def check_coordinator(cluster: ClusterOperations, topic: str, key: str) -> None:
 
 def all_shards(cluster: ClusterOperations) -> list[Shard]:
     """Return the shards of all running brokers that coordinate groups."""
-    brokers = cluster.server.brokers.values()
+    brokers = cluster._server.brokers.values()
     return [shard for broker in brokers for shard in broker.coordinators.loaded_group_shards()]
 
 
@@ -531,7 +531,7 @@ def _offset_at(cluster: ClusterOperations, place: Place, time_ms: int) -> int:
     from kafkalet.storage.values import Isolation
     from kafkalet.tasks.task import finish
 
-    leader = cluster.server.leadership.leader_of(*place)
+    leader = cluster._server.leadership.leader_of(*place)
     found = finish(leader.offset_for(time_ms, Isolation.HIGH_WATERMARK, None, True))
     if found is None or found.offset < 0:  # all records are older
         return leader.log.high_watermark

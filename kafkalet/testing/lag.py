@@ -95,7 +95,7 @@ def _partition_lag(
     cluster: ClusterOperations, place: Place, committed: int | None, contexts: list[Context], *, is_current: bool
 ) -> PartitionLag:
     """Return the lag in a partition. Raises KafkaError if the partition does not exist or has no leader."""
-    log = cluster.server.leadership.leader_of(*place).log
+    log = cluster._server.leadership.leader_of(*place).log
     reads_committed = any(context.reads_committed for context in contexts)
     isolation = Isolation.LAST_STABLE if reads_committed else Isolation.HIGH_WATERMARK
     end = isolation.bound(log)
@@ -119,7 +119,7 @@ def _start(place: Place, contexts: list[Context], log_end_offset: int) -> int:
 def _contexts_by_client_id(cluster: ClusterOperations) -> dict[str, list[Context]]:
     """Return the contexts of all connections of clients, by client id."""
     found: dict[str, list[Context]] = {}
-    for broker in cluster.server.brokers.values():
+    for broker in cluster._server.brokers.values():
         for connection in broker.connections:
             if connection.context is not None:
                 found.setdefault(connection.context.client_id, []).append(connection.context)

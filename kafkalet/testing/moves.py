@@ -25,7 +25,7 @@ def move_coordinator(
         state_topic, key = TRANSACTION_STATE, arguments.text("transactional_id", transactional_id or "")
     if to is not None:
         arguments.number("to, the id of a broker,", to)
-    server = cluster.server
+    server = cluster._server
 
     def move() -> int:
         topic = server.controller.state_topic(state_topic)
@@ -47,14 +47,14 @@ def move_coordinator(
 
 def roll(cluster: ClusterOperations, timeout: float | None) -> None:
     """Restart every broker, one after the other."""
-    for node_id in sorted(cluster.server.nodes):
+    for node_id in sorted(cluster._server.nodes):
         cluster.stop_broker(node_id)
         cluster.start_broker(node_id)
         _wait_until_in_sync(cluster, node_id, timeout)
 
 
 def _wait_until_in_sync(cluster: ClusterOperations, node_id: int, timeout: float | None) -> None:
-    server = cluster.server
+    server = cluster._server
 
     def lagging() -> list[str]:
         return server.call(

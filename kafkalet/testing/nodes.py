@@ -14,7 +14,7 @@ class BrokerNode:
     def __init__(self, cluster: ClusterOperations, node_id: int) -> None:
         self._cluster = cluster
         self.node_id = node_id
-        cluster.server.call(lambda: cluster.server.check_node(node_id))
+        cluster._server.call(lambda: cluster._server.check_node(node_id))
 
     def __repr__(self) -> str:
         return f"<broker {self.node_id}, {'running' if self.is_running else 'stopped'}>"
@@ -22,12 +22,12 @@ class BrokerNode:
     @property
     def is_running(self) -> bool:
         """Whether the broker accepts requests."""
-        return self.node_id in self._cluster.server.nodes
+        return self.node_id in self._cluster._server.nodes
 
     @property
     def address(self) -> tuple[str, int]:
         """The host and port that the broker advertises. Raises RuntimeError if it is stopped."""
-        node = self._cluster.server.nodes.get(self.node_id)
+        node = self._cluster._server.nodes.get(self.node_id)
         if node is None:
             raise RuntimeError(f"broker {self.node_id} is stopped; start() starts it")
         return node.endpoint.host, node.endpoint.port
@@ -41,7 +41,7 @@ class BrokerNode:
 
         Since Kafka 4.1, it is not an eligible leader any more when it is started again (KIP-966).
         """
-        server = self._cluster.server
+        server = self._cluster._server
         server.call(lambda: server.stop_broker(self.node_id, is_clean=False))
 
     def start(self) -> None:

@@ -32,7 +32,7 @@ class ClusterOperations(EmbeddedCluster):
 
     def now_ms(self) -> int:
         """Return the time of the brokers, in milliseconds since 1970."""
-        return self.server.clock.now_ms()
+        return self._server.clock.now_ms()
 
     @cached_property
     def _turns(self) -> dict[str, int]:
@@ -64,14 +64,14 @@ class ClusterOperations(EmbeddedCluster):
             raise ValueError(f"partitions is {partitions}, but assignments lists {len(replicas)}")
         if replicas is not None and replication_factor not in (-1, len(replicas[0])):
             raise ValueError(f"replication_factor is {replication_factor}, but assignments lists {len(replicas[0])}")
-        self.server.call(lambda: self.server.controller.create_topic(wanted, replicas))
+        self._server.call(lambda: self._server.controller.create_topic(wanted, replicas))
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic and its logs.
 
         Raises KafkaError with UNKNOWN_TOPIC_OR_PARTITION if the topic does not exist.
         """
-        self.server.call(lambda: self.server.controller.delete_topic(_topic(name)))
+        self._server.call(lambda: self._server.controller.delete_topic(_topic(name)))
 
     def produce(self, topic: str, partition: int, records: bytes | bytearray | memoryview) -> int:
         """Append an encoded record batch, such as one from `kafkalet.protocol.records.build`. Return its first offset.
@@ -80,7 +80,7 @@ class ClusterOperations(EmbeddedCluster):
         ValueError if the bytes are not a complete batch. To write plain keys and values, use a Kafka client.
         """
         data = arguments.record_batches(records)
-        return self.server.call(lambda: self._leader(topic, partition).append(data).first_offset)
+        return self._server.call(lambda: self._leader(topic, partition).append(data).first_offset)
 
     def log(self, topic: str, partition: int = 0) -> LogView:
         """Return a view of the log of a partition's leader.
@@ -89,11 +89,11 @@ class ClusterOperations(EmbeddedCluster):
         """
         from kafkalet.broker.views import LogView
 
-        self.server.call(lambda: self._leader(topic, partition))
-        return LogView(topic, partition, lambda: self._leader(topic, partition).log, self.server.call)
+        self._server.call(lambda: self._leader(topic, partition))
+        return LogView(topic, partition, lambda: self._leader(topic, partition).log, self._server.call)
 
     def _leader(self, topic: str, partition: int) -> Partition:
-        return self.server.leadership.leader_of(_topic(topic), _partition(partition))
+        return self._server.leadership.leader_of(_topic(topic), _partition(partition))
 
     def run_cleaner(self, *, roll: bool = False) -> list[CleanedPartition]:
         """Compact all logs for which it is time, by Kafka's rules and the clock of the brokers. Return what was done.
@@ -106,7 +106,7 @@ class ClusterOperations(EmbeddedCluster):
 
         Each replica that was compacted is in the result once. The call returns when no log is due anymore.
         """
-        return self.server.run_cleaner(roll=roll)
+        return self._server.run_cleaner(roll=roll)
 
     def run_retention(self) -> list[RetainedPartition]:
         """Delete all expired segments now, by `retention.ms`, `retention.bytes` and the clock of the brokers.
@@ -114,22 +114,22 @@ class ClusterOperations(EmbeddedCluster):
         In the background, this happens every `log.retention.check.interval.ms`. Return the replicas whose segments
         were deleted.
         """
-        return self.server.call(self.server.run_retention)
+        return self._server.call(self._server.run_retention)
 
     @property
     def unimplemented_calls(self) -> dict[str, int]:
         """The number of requests for each API that kafkalet does not implement, as in `{"ShareFetch": 2}`."""
-        return self.server.unimplemented_calls
+        return self._server.unimplemented_calls
 
     # Brokers
 
     def stop_broker(self, node_id: int) -> None:
         """Stop a broker. Its listener closes, and other replicas become leaders of its partitions."""
-        self.server.call(lambda: self.server.stop_broker(_broker(node_id)))
+        self._server.call(lambda: self._server.stop_broker(_broker(node_id)))
 
     def start_broker(self, node_id: int) -> None:
         """Start a stopped broker again, on the same port."""
-        self.server.call(lambda: self.server.start_broker(_broker(node_id)))
+        self._server.call(lambda: self._server.start_broker(_broker(node_id)))
 
     def fail_log_dir(self, log_dir: int | str | os.PathLike[str] = 0, broker: int | None = None) -> None:
         """Make a log directory of a broker fail, as if its disk broke: it is offline until `restore_log_dir`.
@@ -139,7 +139,7 @@ class ClusterOperations(EmbeddedCluster):
         are several. Raises ValueError if the directory does not exist or is offline already.
         """
         chosen = self._only_broker(broker)
-        self.server.call(lambda: self.server.fail_log_directory(chosen, _log_dir(log_dir)))
+        self._server.call(lambda: self._server.fail_log_directory(chosen, _log_dir(log_dir)))
 
     def restore_log_dir(self, log_dir: int | str | os.PathLike[str] = 0, broker: int | None = None) -> None:
         """Undo `fail_log_dir`, as if the disk was repaired and the broker restarted.
@@ -148,12 +148,12 @@ class ClusterOperations(EmbeddedCluster):
         directory is not offline, and OSError if it cannot be used.
         """
         chosen = self._only_broker(broker)
-        self.server.call(lambda: self.server.restore_log_directory(chosen, _log_dir(log_dir)))
+        self._server.call(lambda: self._server.restore_log_directory(chosen, _log_dir(log_dir)))
 
     def _only_broker(self, broker: int | None) -> int:
         if broker is not None:
             return _broker(broker)
-        known = self.server.node_ids
+        known = self._server.node_ids
         if len(known) != 1:
             raise ValueError(f"broker is missing; name one of {', '.join(map(str, known))}")
         return known[0]
@@ -163,7 +163,7 @@ class ClusterOperations(EmbeddedCluster):
 
         Raises KafkaError with PREFERRED_LEADER_NOT_AVAILABLE if its replica is not in sync.
         """
-        self.server.call(lambda: self.server.elect_leader(_topic(topic), _partition(partition), _broker(node_id)))
+        self._server.call(lambda: self._server.elect_leader(_topic(topic), _partition(partition), _broker(node_id)))
 
     def hold_replication(self, node_id: int, topic: str | None = None, partition: int | None = None) -> None:
         """Stop a broker's replicas from following their leaders: all replicas, those of one topic, or a single one.
@@ -171,14 +171,14 @@ class ClusterOperations(EmbeddedCluster):
         The topic must exist, and the broker must have a replica of it. A replica that is currently the leader is
         affected once another replica becomes the leader. Deleting the topic ends the hold.
         """
-        self.server.call(lambda: self.server.hold_replication(*_held(node_id, topic, partition)))
+        self._server.call(lambda: self._server.hold_replication(*_held(node_id, topic, partition)))
 
     def release_replication(self, node_id: int, topic: str | None = None, partition: int | None = None) -> None:
         """Undo a `hold_replication` call with the same arguments. The replicas catch up before this method returns.
 
         Raises ValueError if `hold_replication` was not called with these arguments.
         """
-        self.server.call(lambda: self.server.release_replication(*_held(node_id, topic, partition)))
+        self._server.call(lambda: self._server.release_replication(*_held(node_id, topic, partition)))
 
 
 def _topic(name: str) -> str:

@@ -79,13 +79,13 @@ class PartitionReader:
         records have been deleted, reading continues at the log start offset. Raises KafkaError with
         LEADER_NOT_AVAILABLE or UNKNOWN_TOPIC_OR_PARTITION if the partition has no leader or does not exist.
         """
-        while (end is None or self.offset < end) and (chunk := self._cluster.server.call(self._read_chunk)):
+        while (end is None or self.offset < end) and (chunk := self._cluster._server.call(self._read_chunk)):
             yield from self._decode(chunk)
 
     def is_at_end(self) -> bool:
         """Return whether no record is visible at or after `offset`. Advances `offset` at most to a visible record."""
         most_bytes = FIRST_READ_BYTES
-        while chunk := self._cluster.server.call(partial(self._read_chunk, most_bytes)):
+        while chunk := self._cluster._server.call(partial(self._read_chunk, most_bytes)):
             start, most_bytes = self.offset, READ_BYTES
             for batch in self._visible(chunk):
                 is_known = batch.magic > 1 and batch.count > 0 and batch.base_offset >= start
@@ -95,7 +95,7 @@ class PartitionReader:
         return True
 
     def _read_chunk(self, most_bytes: int = READ_BYTES) -> _Chunk | None:
-        log = self._cluster.server.leadership.leader_of(self._topic, self._partition).log
+        log = self._cluster._server.leadership.leader_of(self._topic, self._partition).log
         self.offset = max(self.offset, log.log_start_offset)
         if self.offset >= self._isolation.bound(log):
             return None

@@ -47,7 +47,7 @@ def report(cluster: ClusterOperations, faults: Iterable[object] = ()) -> str:
 
 def _requests(cluster: ClusterOperations) -> list[str]:
     """Return a line for each of the last requests. Repetitions, such as the polls of a consumer, are one line."""
-    journal = cluster.server.journal
+    journal = cluster._server.journal
     if journal is None:
         return []
     now_s = elapsed_s()
@@ -71,7 +71,7 @@ def _requests(cluster: ClusterOperations) -> list[str]:
 
 
 def _logs(cluster: ClusterOperations) -> list[str]:
-    server, lines = cluster.server, []
+    server, lines = cluster._server, []
     for topic, state in server.metadata.all_partitions():
         name = f"{topic.name}-{state.index}"
         if topic.name.startswith("__"):
@@ -112,7 +112,7 @@ def _transactions(cluster: ClusterOperations) -> list[str]:
     from kafkalet.broker.transactions.metadata import IDLE_STATES
 
     lines = []
-    for broker in cluster.server.brokers.values():
+    for broker in cluster._server.brokers.values():
         for transaction in broker.coordinators.loaded_transactions():
             known = transaction.metadata
             if known.state not in IDLE_STATES:

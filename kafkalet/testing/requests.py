@@ -219,13 +219,13 @@ class Requests:
 
     @property
     def _journal(self) -> Journal:
-        journal = self._cluster.server.journal
+        journal = self._cluster._server.journal
         if journal is None:
             raise RuntimeError("this cluster does not record its requests, because its journal was removed")
         return journal
 
     def _exchanges(self) -> list[Exchange]:
-        every = self._cluster.server.call(self._journal.exchanges)
+        every = self._cluster._server.call(self._journal.exchanges)
         return [exchange for exchange in every if self._filter.matches(exchange)]
 
     # Selecting
@@ -283,7 +283,7 @@ class Requests:
 
     def mark(self) -> Mark:
         """Return the current moment, for `between`. Later requests arrive after it."""
-        return self._cluster.server.call(lambda: Mark(elapsed_s()))
+        return self._cluster._server.call(lambda: Mark(elapsed_s()))
 
     @overload
     def last(self, *, client_id: str | None = None) -> Request: ...
@@ -321,13 +321,13 @@ class Requests:
         chosen = self.of(*apis, client_id=client_id, topic=topic, errors=errors)
         wanted, journal = chosen._filter, self._journal
         if wanted.can_count:
-            counts = self._cluster.server.call(journal.counts)
+            counts = self._cluster._server.call(journal.counts)
             return sum(count for (api, client), count in counts.items() if wanted.has(api, client))
 
         def look() -> tuple[list[Exchange], float]:
             return journal.exchanges(), journal.dropped_until_s
 
-        every, dropped_until_s = self._cluster.server.call(look)
+        every, dropped_until_s = self._cluster._server.call(look)
         if dropped_until_s and wanted.start_s <= dropped_until_s:
             raise LookupError(
                 f"the number of {wanted} is unknown: the journal keeps the last {journal.most_requests} requests or "
@@ -338,7 +338,7 @@ class Requests:
 
     def clear(self) -> None:
         """Forget all requests and counts, including those of unsupported requests. Requests in progress remain."""
-        self._cluster.server.call(self._journal.clear)
+        self._cluster._server.call(self._journal.clear)
 
     # Waiting
 
@@ -364,7 +364,7 @@ class Requests:
 
     def _wait(self, n: int, where: Callable[[Request], object] | None, timeout: float | None) -> list[Request]:
         __tracebackhide__ = True
-        journal, server, wanted = self._journal, self._cluster.server, self._filter
+        journal, server, wanted = self._journal, self._cluster._server, self._filter
         if n < 1:
             raise ValueError(f"n is {n}; it must be at least 1")
         sequence = arrived = 0
@@ -402,13 +402,13 @@ class Requests:
 def assert_no_unsupported(cluster: ClusterOperations) -> None:
     """Raise AssertionError if a client sent a request that the broker does not serve."""
     __tracebackhide__ = True
-    journal = cluster.server.journal
+    journal = cluster._server.journal
     if journal is None:
         raise RuntimeError("this cluster does not record its requests, because its journal was removed")
-    found = cluster.server.call(journal.unsupported.copy)
+    found = cluster._server.call(journal.unsupported.copy)
     if not found:
         return
-    release = cluster.server.release.name
+    release = cluster._server.release.name
     lines = [f"clients sent {sum(found.values())} requests that the broker (Kafka {release}) does not serve:"]
     for unsupported, times in sorted(found.items()):
         what = f"it serves {unsupported.served}" if unsupported.served else "it does not serve this API"

@@ -45,7 +45,7 @@ class Acls:
     @property
     def all(self) -> list[Acl]:
         """The ACLs, in the order of their creation."""
-        return self._cluster.server.call(lambda: list(self._cluster.server.metadata.acls))
+        return self._cluster._server.call(lambda: list(self._cluster._server.metadata.acls))
 
     @property
     def texts(self) -> list[str]:
@@ -60,15 +60,15 @@ class Acls:
         found = _all_of(acls)
         for start in range(0, len(found), ACLS_PER_TURN):
             part = found[start : start + ACLS_PER_TURN]
-            self._cluster.server.call(lambda part=part: self._create(part))  # type: ignore[misc]
+            self._cluster._server.call(lambda part=part: self._create(part))  # type: ignore[misc]
 
     def remove(self, *acls: str | Acl) -> None:
         """Delete ACLs. Raises ValueError, and deletes nothing, if one of them does not exist."""
         found = _all_of(acls)
-        self._cluster.server.call(lambda: self._delete(found))
+        self._cluster._server.call(lambda: self._delete(found))
 
     def _create(self, acls: list[Acl]) -> None:
-        server = self._cluster.server
+        server = self._cluster._server
         if all(broker.authorizer is None for broker in server.brokers.values()):
             raise RuntimeError(
                 "the cluster has no authorizer, so ACLs would have no effect; "
@@ -77,7 +77,7 @@ class Acls:
         server.controller.create_acls(acls)
 
     def _delete(self, acls: list[Acl]) -> None:
-        server = self._cluster.server
+        server = self._cluster._server
         if missing := [acl_text(acl) for acl in acls if acl not in server.metadata.acls]:
             known = ", ".join(map(acl_text, server.metadata.acls)) or "none"
             raise ValueError(f"the ACL {missing[0]} does not exist; the ACLs are {known}")
@@ -109,7 +109,7 @@ class Users:
     @property
     def names(self) -> list[str]:
         """The names of the users."""
-        return self._cluster.server.call(lambda: list(self._cluster.server.users))
+        return self._cluster._server.call(lambda: list(self._cluster._server.users))
 
     def add(self, name: str, password: str) -> None:
         """Create a user who can log in with PLAIN and SCRAM, or change the password.
@@ -119,22 +119,22 @@ class Users:
         check_user(name)
         check_password(name, password)
         credentials = credentials_of_user(name, password)
-        self._cluster.server.call(lambda: self._change(name, password, credentials))
+        self._cluster._server.call(lambda: self._change(name, password, credentials))
 
     def remove(self, name: str) -> None:
         """Remove a user, who can no longer log in. Connections of the user stay open. Raises ValueError if unknown."""
         arguments.text("the name of a user", name)
-        self._cluster.server.call(lambda: self._remove(name))
+        self._cluster._server.call(lambda: self._remove(name))
 
     def _remove(self, name: str) -> None:
-        if name not in self._cluster.server.users:
-            known = ", ".join(self._cluster.server.users) or "none"
+        if name not in self._cluster._server.users:
+            known = ", ".join(self._cluster._server.users) or "none"
             raise ValueError(f"there is no user {name}; the users are {known}")
         self._change(name, None, {(name, mechanism): None for mechanism in ScramMechanism})
 
     def _change(self, name: str, password: str | None, credentials: Mapping[_Key, ScramCredential | None]) -> None:
         """Set or remove the password of PLAIN and the credentials of SCRAM."""
-        server = self._cluster.server
+        server = self._cluster._server
         listeners = [each.name for each in listeners_of(server.config) if each.protocol.has_sasl]
         if not listeners:
             raise RuntimeError(

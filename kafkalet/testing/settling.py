@@ -48,10 +48,10 @@ def settle(
         yield from _groups(cluster, names)
 
     def look() -> bool | None:
-        return cluster.server.call(lambda: next(reasons(), None) is None) or None
+        return cluster._server.call(lambda: next(reasons(), None) is None) or None
 
     def failure() -> str:
-        found = cluster.server.call(lambda: list(islice(reasons(), MOST_LINES + 1)))
+        found = cluster._server.call(lambda: list(islice(reasons(), MOST_LINES + 1)))
         if len(found) > MOST_LINES:
             found[MOST_LINES:] = ["and more"]
         seconds = timeout_s(cluster, timeout)
@@ -74,12 +74,12 @@ def _checked_groups(groups: Groups) -> Collection[str] | None:
 
 def _requests(cluster: ClusterOperations) -> Iterator[str]:
     """Describe each request in progress."""
-    for broker in list(cluster.server.brokers.values()):
+    for broker in list(cluster._server.brokers.values()):
         now_ms = broker.node.client_clock.now_ms()
         if any(listener.has_waiting_client for listener in broker.listeners):
             yield f"broker {broker.node.node_id}: a client is connecting"
         if broker.node.purgatory.is_checking:
-            broker.node.call_soon(cluster.server.watchers.touch)  # once the requests have been checked
+            broker.node.call_soon(cluster._server.watchers.touch)  # once the requests have been checked
             yield f"broker {broker.node.node_id}: waiting requests are about to be answered"
         for connection in broker.connections:
             if (activity := connection.activity) is not None:
@@ -96,7 +96,7 @@ def _transactions(cluster: ClusterOperations) -> Iterator[str]:
     from kafkalet.broker.transactions.metadata import IDLE_STATES
 
     yield from _hidden(cluster, TRANSACTION_STATE.name)
-    for broker in list(cluster.server.brokers.values()):
+    for broker in list(cluster._server.brokers.values()):
         for transaction in broker.coordinators.loaded_transactions():
             known = transaction.metadata
             if known.state in IDLE_STATES and transaction.pending is None:
@@ -110,9 +110,9 @@ def _transactions(cluster: ClusterOperations) -> Iterator[str]:
 
 def _hidden(cluster: ClusterOperations, topic: str) -> Iterator[str]:
     """Say that an internal topic has partitions without a leader, so that what they contain is unknown."""
-    state = cluster.server.metadata.topics.get(topic)
+    state = cluster._server.metadata.topics.get(topic)
     if state is not None:
-        found = [each.index for each in state.partitions if each.leader not in cluster.server.nodes]
+        found = [each.index for each in state.partitions if each.leader not in cluster._server.nodes]
         if text := without_leader(found, len(state.partitions)):
             yield f"topic {topic}: {text}"
 

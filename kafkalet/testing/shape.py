@@ -57,8 +57,8 @@ def append_batches(
         raise TypeError(f"data must be bytes, not {arguments.shown(data)}")
     given = bytes(data)
     arguments.number("partition", partition)
-    leadership = cluster.server.leadership
-    cluster.server.call(lambda: leadership.append_as_given(leadership.leader_of(topic, partition), given))
+    leadership = cluster._server.leadership
+    cluster._server.call(lambda: leadership.append_as_given(leadership.leader_of(topic, partition), given))
 
 
 # Shapes
@@ -269,19 +269,19 @@ def shape(
     after = _checked("after", found.after if after is None else after, 0, MAX_RECORDS)
 
     def build() -> None:
-        leader = cluster.server.leadership.leader_of(topic, partition)
-        layout = _Layout(leader, cluster.server.loop_clock.now_ms(), cluster.server.controller.producer_ids.take)
+        leader = cluster._server.leadership.leader_of(topic, partition)
+        layout = _Layout(leader, cluster._server.loop_clock.now_ms(), cluster._server.controller.producer_ids.take)
         layout.records(first)
         found.build(layout, size)
         layout.records(after)
         for index, entries in enumerate(layout.segments):
             data = b"".join(entries)
             if index:
-                cluster.server.leadership.roll(leader, Batch(data).base_offset if data else 0)
+                cluster._server.leadership.roll(leader, Batch(data).base_offset if data else 0)
             if data:
-                cluster.server.leadership.append_as_given(leader, data)
+                cluster._server.leadership.append_as_given(leader, data)
 
-    cluster.server.call(build)
+    cluster._server.call(build)
 
 
 def _checked(name: str, value: int, least: int, most: int) -> int:
@@ -297,7 +297,7 @@ def advance_log_start(cluster: ClusterOperations, topic: str, offset: int, parti
     """Advance the log start offset; see `Topic.advance_log_start`."""
     arguments.number("partition", partition)
     arguments.number("offset", offset)
-    cluster.server.call(lambda: cluster.server.leadership.leader_of(topic, partition).advance_log_start(offset))
+    cluster._server.call(lambda: cluster._server.leadership.leader_of(topic, partition).advance_log_start(offset))
 
 
 class HeldHighWatermark:
@@ -328,13 +328,13 @@ def hold_high_watermark(
     arguments.number("partition", partition)
     if at is not None:
         arguments.number("at", at)
-    cluster.server.call(lambda: cluster.server.leadership.leader_of(topic, partition).hold_high_watermark(at))
+    cluster._server.call(lambda: cluster._server.leadership.leader_of(topic, partition).hold_high_watermark(at))
     return HeldHighWatermark(cluster, topic, partition)
 
 
 def release_high_watermark(cluster: ClusterOperations, topic: str, partition: int = 0) -> None:
     """Let the high watermark advance again. Has no effect if it is not held."""
-    cluster.server.call(lambda: cluster.server.leadership.release_high_watermark(topic, partition))
+    cluster._server.call(lambda: cluster._server.leadership.release_high_watermark(topic, partition))
 
 
 # Leaders and replicas
@@ -345,7 +345,7 @@ def truncate(cluster: ClusterOperations, topic: str, to: int, partition: int = 0
     arguments.number("to", to)
 
     def run() -> None:
-        leader = cluster.server.leadership.leader_of(topic, partition)
+        leader = cluster._server.leadership.leader_of(topic, partition)
         leader.truncate(to)
         _begin_epoch(cluster, leader, [leader.node_id])
 
@@ -355,12 +355,12 @@ def truncate(cluster: ClusterOperations, topic: str, to: int, partition: int = 0
 def new_leader_epoch(cluster: ClusterOperations, topic: str, partition: int = 0) -> None:
     """Start a new leader epoch; see `Topic.new_leader_epoch`."""
     _call(
-        cluster, partition, lambda: _begin_epoch(cluster, cluster.server.leadership.leader_of(topic, partition), None)
+        cluster, partition, lambda: _begin_epoch(cluster, cluster._server.leadership.leader_of(topic, partition), None)
     )
 
 
 def _begin_epoch(cluster: ClusterOperations, leader: Partition, isr: list[int] | None) -> None:
-    server = cluster.server
+    server = cluster._server
     server.leadership.begin_epoch(server.metadata.topics[leader.topic], leader.state, leader.node_id, isr)
     server.controller.save()
 
@@ -368,7 +368,7 @@ def _begin_epoch(cluster: ClusterOperations, leader: Partition, isr: list[int] |
 def move_leader(cluster: ClusterOperations, topic: str, to: int, partition: int = 0, *, unclean: bool = False) -> None:
     """Make another replica the leader; see `Topic.move_leader`."""
     arguments.number("to", to)
-    server = cluster.server
+    server = cluster._server
 
     def run() -> None:
         state = server.metadata.existing_partition(topic, partition)
@@ -387,7 +387,7 @@ def move_leader(cluster: ClusterOperations, topic: str, to: int, partition: int 
 
 def take_offline(cluster: ClusterOperations, topic: str, partition: int = 0, broker: int | None = None) -> None:
     """Take replicas offline; see `Topic.take_offline`."""
-    server = cluster.server
+    server = cluster._server
 
     def run() -> None:
         state = server.metadata.existing_partition(topic, partition)
@@ -407,7 +407,7 @@ def take_offline(cluster: ClusterOperations, topic: str, partition: int = 0, bro
 
 def bring_online(cluster: ClusterOperations, topic: str, partition: int = 0, broker: int | None = None) -> None:
     """Bring replicas online again; see `Topic.bring_online`."""
-    server = cluster.server
+    server = cluster._server
 
     def run() -> None:
         state = server.metadata.existing_partition(topic, partition)
@@ -437,15 +437,15 @@ def shrink_isr(cluster: ClusterOperations, topic: str, brokers: Sequence[int], p
         arguments.number("the id of a broker", broker)
 
     def run() -> None:
-        leader = cluster.server.leadership.leader_of(topic, partition)
+        leader = cluster._server.leadership.leader_of(topic, partition)
         for broker in brokers:
             if broker not in leader.followers:
                 raise ValueError(
                     f"broker {broker} is not a follower of {topic}-{partition}; its leader is broker {leader.node_id}, "
                     f"its followers are brokers {_listed(leader.followers)}"
                 )
-        cluster.server.leadership.shrink_isr(leader, brokers)
-        cluster.server.controller.save()
+        cluster._server.leadership.shrink_isr(leader, brokers)
+        cluster._server.controller.save()
 
     _call(cluster, partition, run)
 
@@ -454,16 +454,16 @@ def expand_isr(cluster: ClusterOperations, topic: str, partition: int = 0) -> No
     """Let the followers catch up; see `Topic.expand_isr`."""
 
     def run() -> None:
-        cluster.server.metadata.existing_partition(topic, partition)
-        cluster.server.leadership.expand_isr(topic, partition)
-        cluster.server.controller.save()
+        cluster._server.metadata.existing_partition(topic, partition)
+        cluster._server.leadership.expand_isr(topic, partition)
+        cluster._server.controller.save()
 
     _call(cluster, partition, run)
 
 
 def _call(cluster: ClusterOperations, partition: int, run: Callable[[], None]) -> None:
     arguments.number("partition", partition)
-    cluster.server.call(run)
+    cluster._server.call(run)
 
 
 def _listed(node_ids: Iterable[int]) -> str:

@@ -135,7 +135,7 @@ class Topic:
             except KafkaError as error:  # a client or another thread may have created it in the meantime
                 if error.code is not Code.TOPIC_ALREADY_EXISTS:
                     raise
-        state = self._cluster.server.metadata.topics[self.name]
+        state = self._cluster._server.metadata.topics[self.name]
         if partitions is not None and partitions != len(state.partitions):
             raise ValueError(f"topic {self.name} exists with partitions={len(state.partitions)}, not {partitions}")
         for name, value in wanted.items():
@@ -150,17 +150,17 @@ class Topic:
     @property
     def exists(self) -> bool:
         """Whether the topic has been created."""
-        return self._cluster.server.call(lambda: self.name in self._cluster.server.metadata.topics)
+        return self._cluster._server.call(lambda: self.name in self._cluster._server.metadata.topics)
 
     @property
     def partitions(self) -> int:
         """The number of partitions, or 0 if the topic does not exist."""
 
         def count() -> int:
-            state = self._cluster.server.metadata.topics.get(self.name)
+            state = self._cluster._server.metadata.topics.get(self.name)
             return 0 if state is None else len(state.partitions)
 
-        return self._cluster.server.call(count)
+        return self._cluster._server.call(count)
 
     def log(self, partition: int = 0) -> LogView:
         """Return a view of the log of a partition: its offsets, segments and batches."""
@@ -285,7 +285,7 @@ class Topic:
             config = self._leader(partition).log.config
             return min(config.max_message_bytes, config.segment_bytes)
 
-        return self._cluster.server.call(look)
+        return self._cluster._server.call(look)
 
     def _append(self, batches: Sequence[tuple[int, bytes]]) -> dict[int, int]:
         """Append batches, and return the first offset in each partition. Raises KafkaError; see `_send`."""
@@ -304,7 +304,7 @@ class Topic:
                 first_offsets.setdefault(index, appended.first_offset)
             return first_offsets
 
-        return self._cluster.server.call(append)
+        return self._cluster._server.call(append)
 
     def _accepted(self, leader: Partition, batch: bytes) -> ValidatedBatches:
         try:
@@ -313,7 +313,7 @@ class Topic:
             raise self._refused(leader.index, error) from error
 
     def _leader(self, partition: int) -> Partition:
-        return self._cluster.server.leadership.leader_of(self.name, partition)
+        return self._cluster._server.leadership.leader_of(self.name, partition)
 
     def _refused(self, partition: int, error: KafkaError, written: Iterable[int] = ()) -> KafkaError:
         """Return the error of an append to a partition, after others have been written."""
@@ -348,7 +348,7 @@ class Topic:
         return PartitionReader(self._cluster, self.name, partition, isolation, offset)
 
     def _extent(self, isolation: StorageIsolation) -> Extent:
-        server = self._cluster.server
+        server = self._cluster._server
 
         def look() -> Extent:
             state = server.metadata.topics.get(self.name)
@@ -369,7 +369,7 @@ class Topic:
 
         It is lower than the marked one if the log was truncated below it (OffsetForLeaderEpoch, KIP-320).
         """
-        server = self._cluster.server
+        server = self._cluster._server
         marked, epoch = mark.offsets.get(partition, 0), mark.epochs.get(partition)
 
         def look() -> int:
@@ -385,7 +385,7 @@ class Topic:
 
     def mark(self) -> Mark:
         """Return the current end of the topic, to read or wait for later records only: `records(since=mark)`."""
-        server = self._cluster.server
+        server = self._cluster._server
 
         def mark() -> Mark:
             state = server.metadata.topics.get(self.name)
@@ -671,7 +671,7 @@ class Topic:
         if reading.leaderless:
             lines.append(f"  {reading.leaderless}")
         if not self._cluster.is_running or not self.exists:
-            known = list(self._cluster.server.metadata.topics)  # a copy, because the event loop may change it
+            known = list(self._cluster._server.metadata.topics)  # a copy, because the event loop may change it
             names = sorted(name for name in known if not name.startswith("__"))
             lines.append(f"  topic {self.name} does not exist; topics: {', '.join(names[:20]) or 'none'}")
         return "\n".join(lines)

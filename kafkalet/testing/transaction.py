@@ -60,9 +60,9 @@ class Transaction:
 
         def look() -> TransactionView:
             check_coordinator(self._cluster, TRANSACTION_STATE, self.transactional_id)
-            return self._cluster.server.transactions.view(self.transactional_id)
+            return self._cluster._server.transactions.view(self.transactional_id)
 
-        return self._cluster.server.call(look)
+        return self._cluster._server.call(look)
 
     @property
     def state(self) -> str:
@@ -229,13 +229,13 @@ class OpenTransaction:
         )
 
         def append() -> None:
-            leader = self._cluster.server.leadership.leader_of(*place)
+            leader = self._cluster._server.leadership.leader_of(*place)
             leader.check_replicas()
             raises_epoch = self._requests.transaction_version() >= EPOCH_PER_TRANSACTION
             guard = leader.start_verification(*producer, sequence, raises_epoch=raises_epoch)
             leader.produce(bytearray(batch), guard)
 
-        self._cluster.server.call(append)
+        self._cluster._server.call(append)
         self._sequences[place] = sequence + len(records)
         return self
 
@@ -249,7 +249,7 @@ class OpenTransaction:
 
         producer = self._open()
         checked = _checked_offsets(arguments.text("the id of a group", group_id), offsets)
-        server = self._cluster.server
+        server = self._cluster._server
 
         def place() -> Place:
             for topic, partition in checked:
@@ -350,11 +350,11 @@ class _Coordination:
             nonlocal is_waiting
             results.append(result)
             is_waiting = False
-            self._cluster.server.watchers.touch()
+            self._cluster._server.watchers.touch()
 
         def look() -> Result | None:
             if not is_waiting and not results:
-                self._cluster.server.call(begin)
+                self._cluster._server.call(begin)
             if not results:
                 return None
             result = results.pop()
@@ -376,18 +376,18 @@ class _Coordination:
                 transaction.metadata.state not in PREPARE_STATES and transaction.pending is None
             )
 
-        wait(self._cluster, lambda: self._cluster.server.call(is_complete) or None, self._timeout, self._failure)
+        wait(self._cluster, lambda: self._cluster._server.call(is_complete) or None, self._timeout, self._failure)
 
     def transaction_version(self) -> int:
         """Return the transaction version of the cluster."""
-        node = next(iter(self._cluster.server.nodes.values()))
+        node = next(iter(self._cluster._server.nodes.values()))
         return node.feature_level("transaction.version")
 
     def _coordinators(self) -> Coordinators | None:
         """Return the coordinators of the broker that coordinates the id, or None. Runs in the event loop."""
         from kafkalet.broker.cluster.state_topics import TRANSACTION_STATE, partition_of
 
-        server = self._cluster.server
+        server = self._cluster._server
         topic = server.controller.state_topic(TRANSACTION_STATE)
         leader = topic.partitions[partition_of(self._transactional_id, len(topic.partitions))].leader
         broker = server.brokers.get(leader)

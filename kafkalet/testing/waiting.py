@@ -46,14 +46,14 @@ def wait(
     """
     __tracebackhide__ = True  # so that pytest shows the line of the test
     seconds = timeout_s(cluster, timeout)
-    if cluster.server.host.is_in_loop_thread:
+    if cluster._server.host.is_in_loop_thread:
         raise RuntimeError(
             "this wait would block the event loop that the broker runs in; await it with kafkalet.aio, "
             "or start the broker with `with` instead of `async with`"
         )
     deadline_s = elapsed_s() + seconds
     stop = cancelled.get()
-    with cluster.server.watchers.watch(requests=requests) as changed:
+    with cluster._server.watchers.watch(requests=requests) as changed:
         while (found := look()) is None:
             if stop is not None and stop.is_set():
                 raise WaitCancelled

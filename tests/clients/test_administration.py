@@ -42,7 +42,7 @@ def admin(cluster: kafkalet.Cluster) -> Iterator[Any]:
 def test_replicas_are_reassigned_and_leaders_elected(cluster: kafkalet.Cluster, admin: Any) -> None:
     admin.alter_partition_reassignments({PARTITION: [3, 1]})
     assert not admin.list_partition_reassignments()
-    state = cluster.server.metadata.topics["t"].partitions[0]
+    state = cluster._server.metadata.topics["t"].partitions[0]
     assert (state.replicas, state.leader) == ([3, 1], 1)
     admin.elect_leaders(0, {"t": [0]})
     assert state.leader == 3
@@ -53,7 +53,7 @@ def test_replicas_are_reassigned_and_leaders_elected(cluster: kafkalet.Cluster, 
 
 def test_features_are_described_and_changed(cluster: kafkalet.Cluster, admin: Any) -> None:
     admin.update_features({"transaction.version": (UpdateFeatureType.SAFE_DOWNGRADE, 1)})
-    assert cluster.server.nodes[1].feature_level("transaction.version") == 1
+    assert cluster._server.nodes[1].feature_level("transaction.version") == 1
     assert "transaction.version" in str(admin.describe_features())
 
 
@@ -66,18 +66,18 @@ def test_group_configs_are_listed(admin: Any) -> None:
 def test_quorum_is_described_and_log_directories_are_altered(cluster: kafkalet.Cluster, admin: Any) -> None:
     assert "'leader_id': 1" in str(admin.describe_metadata_quorum())
     replica = TopicPartitionReplica("t", 0, 1)
-    assert admin.alter_replica_log_dirs({replica: cluster.server.nodes[1].directories.paths[0]})
+    assert admin.alter_replica_log_dirs({replica: cluster._server.nodes[1].directories.paths[0]})
 
 
 def with_quota(cluster: kafkalet.Cluster, key: str, value: float) -> None:
     """Set a quota for all users directly; neither client supports AlterClientQuotas."""
 
     def change() -> None:
-        cluster.server.metadata.client_quotas[frozenset({("user", "ANONYMOUS")})] = {key: value}
-        for broker in cluster.server.brokers.values():
+        cluster._server.metadata.client_quotas[frozenset({("user", "ANONYMOUS")})] = {key: value}
+        for broker in cluster._server.brokers.values():
             broker.apply_quotas()
 
-    cluster.server.call(change)
+    cluster._server.call(change)
 
 
 def test_librdkafka_producer_over_quota_gets_throttle_time(cluster: kafkalet.Cluster) -> None:

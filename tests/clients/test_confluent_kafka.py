@@ -53,7 +53,7 @@ def test_unknown_topic_has_no_watermarks(kafka: kafkalet.Broker) -> None:
         with pytest.raises(KafkaException) as failure:
             consumer.get_watermark_offsets(TopicPartition("no-such-topic", 0), TIMEOUT_S)
         assert failure.value.args[0].code() in (KafkaError._UNKNOWN_PARTITION, KafkaError._UNKNOWN_TOPIC)
-    assert "no-such-topic" not in kafka.server.metadata.topics
+    assert "no-such-topic" not in kafka._server.metadata.topics
 
 
 def test_max_timestamp_lookup_finds_first_record_with_largest_timestamp(

@@ -47,7 +47,7 @@ def test_record_produced_during_long_poll_is_consumed(client: Driver, kafka: kaf
     """The consumer starts at the log end."""
     append(kafka, topic, b"old")
     loop_time = 0.3
-    kafka.server.call(lambda: kafka.server.host.loop.call_later(loop_time, lambda: append(kafka, topic, b"new")))
+    kafka._server.call(lambda: kafka._server.host.loop.call_later(loop_time, lambda: append(kafka, topic, b"new")))
     assert [message.value for message in messages(client.read(topic, {0: 1}, 1))] == [b"new"]
 
 
@@ -74,7 +74,7 @@ def test_fetch_beyond_log_end_is_out_of_range(client: Driver, kafka: kafkalet.Br
 
 def test_fetch_below_log_start_is_out_of_range(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
     append(kafka, topic, b"a", b"b")
-    kafka.server.call(lambda: kafka.server.leadership.leader_of(topic, 0).delete_records(1))
+    kafka._server.call(lambda: kafka._server.leadership.leader_of(topic, 0).delete_records(1))
     with pytest.raises(BrokerError) as failure:
         client.read(topic, {0: 0}, 1)
     assert failure.value.code in (OFFSET_OUT_OF_RANGE, AUTO_OFFSET_RESET)

@@ -52,7 +52,7 @@ def cluster() -> Iterator[kafkalet.Cluster]:
 def bootstrap(cluster: kafkalet.Cluster) -> Iterator[str]:
     """The addresses of all brokers; all are running before and after a test."""
     yield cluster.bootstrap_servers
-    for node_id in {1, 2, 3} - set(cluster.server.nodes):
+    for node_id in {1, 2, 3} - set(cluster._server.nodes):
         cluster.start_broker(node_id)
     gc.collect()  # close sockets that clients left open
 
@@ -77,7 +77,7 @@ def topic(cluster: kafkalet.Cluster, name: str) -> str:
 
 def coordinator_of(cluster: kafkalet.Cluster, state: str, key: str) -> int:
     """Return the coordinator of a group (__consumer_offsets) or a transactional id (__transaction_state)."""
-    partitions = cluster.server.metadata.topics[state].partitions
+    partitions = cluster._server.metadata.topics[state].partitions
     return partitions[partition_of(key, len(partitions))].leader
 
 

@@ -123,7 +123,7 @@ class LogAppendTimeBroker:
 
     def later(self, ms: int) -> int:
         """Advance the clock and return the new time."""
-        self.kafka.server.call(lambda: self.clock.advance(ms))
+        self.kafka._server.call(lambda: self.clock.advance(ms))
         return self.clock.now_ms()
 
 

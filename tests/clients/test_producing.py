@@ -42,11 +42,11 @@ def test_null_and_empty_keys_and_values_are_distinct(client: Driver, topic: str)
 
 
 def test_record_without_timestamp_gets_producer_time(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
-    before = kafka.server.clock.now_ms()
+    before = kafka._server.clock.now_ms()
     client.produce(topic, 0, [Row(None, b"a")])
     [message] = messages(client.read(topic, {0: 0}, 1))
     assert message.timestamp is not None
-    assert before <= message.timestamp <= kafka.server.clock.now_ms()
+    assert before <= message.timestamp <= kafka._server.clock.now_ms()
 
 
 # Codecs
@@ -129,4 +129,4 @@ def test_each_idempotent_producer_gets_a_different_id(client: Driver, kafka: kaf
 def test_producing_to_a_new_topic_creates_it(client: Driver, kafka: kafkalet.Broker) -> None:
     topic = f"{type(client).__name__}-made"
     assert client.produce(topic, 0, [Row(1, b"a")]) == [0]
-    assert len(kafka.server.metadata.topics[topic].partitions) == 1
+    assert len(kafka._server.metadata.topics[topic].partitions) == 1

@@ -51,9 +51,9 @@ def broker() -> Iterator[kafkalet.Broker]:
 def _store_credentials(broker: kafkalet.Broker) -> None:
     def store() -> None:
         for kind in ScramMechanism:
-            broker.server.metadata.scram_credentials[USER, kind] = credential_of_password(kind, PASSWORD)
+            broker._server.metadata.scram_credentials[USER, kind] = credential_of_password(kind, PASSWORD)
 
-    broker.server.call(store)
+    broker._server.call(store)
 
 
 def access_token(scope: str, lifetime_s: int = 3600) -> str:

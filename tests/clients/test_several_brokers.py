@@ -27,10 +27,10 @@ def topic(cluster: kafkalet.Cluster) -> Iterator[str]:
     cluster.create_topic(name, partitions=3, replication_factor=3)
     yield name
     for node_id in (1, 2, 3):
-        if node_id not in cluster.server.nodes:
+        if node_id not in cluster._server.nodes:
             cluster.start_broker(node_id)
             for index in range(3):
-                cluster.elect_leader(name, index, cluster.server.metadata.topics[name].partitions[index].replicas[0])
+                cluster.elect_leader(name, index, cluster._server.metadata.topics[name].partitions[index].replicas[0])
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def _collect_unclosed_sockets() -> Iterator[None]:
 
 
 def leader(cluster: kafkalet.Cluster, topic: str, partition: int) -> int:
-    return cluster.server.metadata.topics[topic].partitions[partition].leader
+    return cluster._server.metadata.topics[topic].partitions[partition].leader
 
 
 def test_client_sends_requests_to_partition_leaders(client: Driver, cluster: kafkalet.Cluster, topic: str) -> None:
@@ -137,5 +137,5 @@ def test_acknowledged_records_are_on_every_broker(
     client: Driver, cluster: kafkalet.Cluster, topic: str, acks: int | str
 ) -> None:
     client.produce(topic, 0, [Row(1, b"a")] * 3, acks=acks)
-    ends = {node.partitions[topic, 0].log.log_end_offset for node in cluster.server.nodes.values()}
+    ends = {node.partitions[topic, 0].log.log_end_offset for node in cluster._server.nodes.values()}
     assert ends == {3}

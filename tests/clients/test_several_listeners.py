@@ -29,12 +29,12 @@ def test_client_reaches_every_leader_through_its_listener(driver_type: type[Driv
         cluster.create_topic("t", assignments=[[1], [2], [3]])
 
         def stop_other() -> None:
-            for broker in cluster.server.brokers.values():
+            for broker in cluster._server.brokers.values():
                 for each in broker.listeners:
                     if each.name != listener:
                         each.stop_listening()
 
-        cluster.server.call(stop_other)
+        cluster._server.call(stop_other)
         client = driver_type(cluster.bootstrap_servers_of(listener).split(",")[0])
         for index in range(3):
             client.produce("t", index, [Row(1, b"v")])

@@ -74,7 +74,7 @@ def test_java_kafka_clients(workshop: Workshop, release: str, broker: kafkalet.B
 def test_java_client_without_record_headers(workshop: Workshop, broker: kafkalet.Broker, prefix: str) -> None:
     broker.create_topic(prefix, 3)
     java = workshop.java("OldSteps", "0.10.1.1")
-    if broker.server.release.name == "4.4":
+    if broker._server.release.name == "4.4":
         with pytest.raises(AssertionError, match=r"failed produce.*server disconnected"):  # KIP-896
             steps(*java, broker.bootstrap_servers, prefix)
     else:

@@ -42,7 +42,7 @@ def broker(request: pytest.FixtureRequest) -> Iterator[kafkalet.Broker]:
 
 @pytest.fixture
 def topic(broker: kafkalet.Broker) -> str:
-    name = f"t{len(broker.server.metadata.topics)}"
+    name = f"t{len(broker._server.metadata.topics)}"
     broker.create_topic(name, 1)
     return name
 
@@ -57,7 +57,7 @@ def report(*command: str | Path) -> dict[str, Any]:
 @pytest.mark.parametrize("release", KAFKA_CLIENTS)
 def test_java_kafka_clients(workshop: Workshop, release: str, broker: kafkalet.Broker, topic: str) -> None:
     java = workshop.java("RoundTrip", release)
-    if release == "0.10.2.2" and broker.server.release.name == "4.4":
+    if release == "0.10.2.2" and broker._server.release.name == "4.4":
         with pytest.raises(AssertionError, match="server disconnected"):  # 4.0 removed message sets (KIP-896)
             report(*java, broker.bootstrap_servers, topic)
     else:

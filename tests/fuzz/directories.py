@@ -88,8 +88,10 @@ def build(path: Path) -> tuple[Path, Path]:
             _transaction(wire, number)
         for group, offset in GROUPS.items():
             _commit(wire, group, offset)
-        cluster.server.call(
-            lambda: [directory.checkpoint() for node in cluster.server.nodes.values() for directory in node.directories]
+        cluster._server.call(
+            lambda: [
+                directory.checkpoint() for node in cluster._server.nodes.values() for directory in node.directories
+            ]
         )
         for number in range(5):
             wire.produce(batch(b"last %d" % number), topic="alpha")

@@ -40,9 +40,9 @@ def broker() -> Iterator[kafkalet.Broker]:
 
         def store() -> None:
             for kind in ScramMechanism:
-                made.server.metadata.scram_credentials["alice", kind] = credential_of_password(kind, "alice-secret")
+                made._server.metadata.scram_credentials["alice", kind] = credential_of_password(kind, "alice-secret")
 
-        made.server.call(store)
+        made._server.call(store)
         yield made
 
 
@@ -129,7 +129,7 @@ def test_frames_that_never_end_use_little_memory(broker: kafkalet.Broker) -> Non
             client = socket.create_connection((host, int(port)), TIMEOUT_S)
             clients.append(client)
             client.sendall((524_288).to_bytes(4, "big") + int(Api.SASL_HANDSHAKE).to_bytes(2, "big") + bytes(5000))
-        while len(broker.server.call(lambda: broker.server.brokers[1].connections)) < len(clients):
+        while len(broker._server.call(lambda: broker._server.brokers[1].connections)) < len(clients):
             pass
         assert tracemalloc.get_traced_memory()[1] < MOST_BYTES
     finally:

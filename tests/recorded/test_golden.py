@@ -88,8 +88,8 @@ def target_of() -> Iterator[Callable[[str, int, bool, bool], Target]]:
 
 
 def remove_acls(cluster: kafkalet.Cluster) -> None:
-    controller = cluster.server.controller
-    cluster.server.call(lambda: controller.delete_acls(list(controller.metadata.acls)))
+    controller = cluster._server.controller
+    cluster._server.call(lambda: controller.delete_acls(list(controller.metadata.acls)))
 
 
 def wrong(cases: list[CaseResult]) -> list[str]:

@@ -43,7 +43,7 @@ class Opened(NamedTuple):
 
     def log(self, topic: str) -> Log:
         """Return the log of the first partition."""
-        return self.broker.server.nodes[1].partitions[topic, 0].log
+        return self.broker._server.nodes[1].partitions[topic, 0].log
 
     def ends(self) -> tuple[int, int]:
         """Return the last stable offset and the log end offset of the topic with transactions."""
@@ -129,7 +129,7 @@ def test_consumers_resume_at_their_committed_offsets(again: Opened) -> None:
 
 
 def test_topics_are_the_same_after_the_second_start(again: Opened) -> None:
-    ids = {name: topic.topic_id for name, topic in again.broker.server.metadata.topics.items()}
+    ids = {name: topic.topic_id for name, topic in again.broker._server.metadata.topics.items()}
     recorded = {
         question.removeprefix("Metadata of "): answer["topic_id"]
         for question, answer in again.recording.expected[0].items()

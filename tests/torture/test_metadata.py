@@ -20,17 +20,17 @@ State = dict[str, tuple[bytes, str | None]]
 def _cluster(path: Path) -> tuple[Cluster, RecordingDisk]:
     cluster = Cluster(data_dir=path, config=CONFIG)
     disk = RecordingDisk(path)
-    cluster.server.file_system = disk
+    cluster._server.file_system = disk
     return cluster, disk
 
 
 def _state(cluster: Cluster) -> State:
-    topics = cluster.server.call(lambda: list(cluster.server.metadata.topics.values()))
+    topics = cluster._server.call(lambda: list(cluster._server.metadata.topics.values()))
     return {topic.name: (topic.topic_id, topic.config.get("retention.ms")) for topic in topics}
 
 
 def _flush(cluster: Cluster, topic: str) -> None:
-    cluster.server.leadership.leader_of(topic, 0).log.flush(also_empty=True)
+    cluster._server.leadership.leader_of(topic, 0).log.flush(also_empty=True)
 
 
 def test_acknowledged_topics_survive_crashes(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_acknowledged_topics_survive_crashes(tmp_path: Path) -> None:
             name = chance.choice("abc")
             if name not in _state(cluster):
                 cluster.create_topic(name, 2, 1, {"retention.ms": str(chance.randrange(10**6))})
-                cluster.server.call(partial(_flush, cluster, name))
+                cluster._server.call(partial(_flush, cluster, name))
             else:
                 cluster.delete_topic(name)
             marks.append((len(disk.record.calls), _state(cluster)))

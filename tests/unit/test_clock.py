@@ -120,11 +120,11 @@ def test_exception_of_a_timer_is_raised_by_advance() -> None:
 
 def set_timer(cluster: kafkalet.Cluster, delay_ms: float, callback: Callable[[], None]) -> None:
     """Set a timer on the clock of a cluster, in its event loop."""
-    cluster.server.call(lambda: cluster.server.loop_clock.call_later(delay_ms, callback))
+    cluster._server.call(lambda: cluster._server.loop_clock.call_later(delay_ms, callback))
 
 
 def threads_of(*clusters: kafkalet.Cluster) -> list[int]:
-    return [cluster.server.call(threading.get_ident) for cluster in clusters]
+    return [cluster._server.call(threading.get_ident) for cluster in clusters]
 
 
 @pytest.fixture
@@ -163,7 +163,7 @@ def test_timers_of_several_brokers_run_in_order_in_their_loops(clock: ManualCloc
 def test_clock_may_be_advanced_in_the_loop_of_the_broker(clock: ManualClock, broker: kafkalet.Broker) -> None:
     seen: list[int] = []
     set_timer(broker, 10, lambda: seen.append(threading.get_ident()))
-    assert broker.server.call(lambda: (clock.advance(10), list(seen))[1]) == threads_of(broker)
+    assert broker._server.call(lambda: (clock.advance(10), list(seen))[1]) == threads_of(broker)
 
 
 def test_clock_may_be_advanced_while_the_loop_is_blocked(clock: ManualClock) -> None:
@@ -191,7 +191,7 @@ def test_clock_may_be_advanced_in_a_thread_of_an_executor(clock: ManualClock) ->
 
 def test_callbacks_scheduled_by_a_timer_run_before_the_next_timer(clock: ManualClock, broker: kafkalet.Broker) -> None:
     seen: list[str] = []
-    loop = broker.server.call(asyncio.get_running_loop)
+    loop = broker._server.call(asyncio.get_running_loop)
 
     async def task() -> None:
         await asyncio.sleep(0)
@@ -209,7 +209,7 @@ def test_timer_set_by_a_timer_of_a_broker_runs_in_the_same_advance(clock: Manual
 
     def again() -> None:
         seen.append(clock.now_ms() - start_ms)
-        broker.server.loop_clock.call_later(10, again)
+        broker._server.loop_clock.call_later(10, again)
 
     set_timer(broker, 10, again)
     clock.advance(35)
@@ -229,12 +229,12 @@ def test_exception_of_a_broker_timer_is_raised_by_advance(clock: ManualClock, br
     set_timer(broker, 10, lambda: 1 // 0)  # type: ignore[arg-type, return-value]
     with pytest.raises(ZeroDivisionError):
         clock.advance(20)
-    assert broker.server.call(lambda: 42) == 42
+    assert broker._server.call(lambda: 42) == 42
 
 
 def test_cancelled_timer_of_a_broker_does_not_run(clock: ManualClock, broker: kafkalet.Broker) -> None:
     seen: list[int] = []
-    broker.server.call(lambda: broker.server.loop_clock.call_later(10, lambda: seen.append(1)).cancel())
+    broker._server.call(lambda: broker._server.loop_clock.call_later(10, lambda: seen.append(1)).cancel())
     clock.advance(20)
     assert not seen
 
@@ -256,7 +256,7 @@ def test_threads_that_advance_concurrently_take_turns(clock: ManualClock, broker
 
     def again() -> None:
         seen.append(clock.now_ms() - start_ms)
-        broker.server.loop_clock.call_later(1, again)
+        broker._server.loop_clock.call_later(1, again)
 
     set_timer(broker, 1, again)
     with ThreadPoolExecutor(4) as pool:
@@ -288,7 +288,7 @@ def test_advance_returns_if_the_broker_stops_in_the_meantime(clock: ManualClock)
 
     def again() -> None:
         begun.set()
-        broker.server.loop_clock.call_later(1, again)
+        broker._server.loop_clock.call_later(1, again)
 
     with ThreadPoolExecutor(1) as pool:
         with broker:
@@ -354,8 +354,8 @@ def test_system_clock_without_loop_has_no_timers() -> None:
 
 def test_system_clock_of_a_cluster_is_bound_to_its_loop() -> None:
     with kafkalet.Broker(clock=SystemClock()) as broker:
-        assert not broker.server.clock.has_timers
-        assert broker.server.loop_clock.has_timers
+        assert not broker._server.clock.has_timers
+        assert broker._server.loop_clock.has_timers
         done = threading.Event()
         set_timer(broker, 1, done.set)
         assert done.wait(10)

@@ -50,7 +50,7 @@ class Wire:
     def connection(self, node: int = 1, name: str = "") -> Connection:
         """Return the connection with this name to a broker."""
         if (node, name) not in self.connections:
-            endpoint = self.cluster.server.nodes[node].endpoint
+            endpoint = self.cluster._server.nodes[node].endpoint
             self.connections[node, name] = Connection(endpoint.host, endpoint.port)
         return self.connections[node, name]
 
@@ -63,18 +63,18 @@ class Wire:
         """Send a request and wait until the broker delays it; yield a function that receives the answer."""
         connection = self.connection(node, "waiting")
         sent = connection.send(api, version, body)
-        self.until(lambda: len(self.cluster.server.nodes[node].purgatory) == 1)
+        self.until(lambda: len(self.cluster._server.nodes[node].purgatory) == 1)
         yield lambda: connection.receive(sent, TIMEOUT_S)
 
     def until(self, condition: Callable[[], bool]) -> None:
         """Evaluate a condition in the brokers' event loop until it holds."""
         deadline = time.monotonic() + TIMEOUT_S
-        while not self.cluster.server.call(condition):
+        while not self.cluster._server.call(condition):
             assert time.monotonic() < deadline, "the condition did not become true"
 
     def log(self, topic: str = "t", index: int = 0) -> Log:
         """Return the leader's log, to be used in the brokers' event loop."""
-        return self.cluster.server.leadership.leader_of(topic, index).log
+        return self.cluster._server.leadership.leader_of(topic, index).log
 
     # Produce
 

@@ -32,11 +32,11 @@ class Rights:
 
     def grant(self, *rights: str) -> None:
         """Allow operations, as in "read group g" or "alter cluster"."""
-        server = self.wire.cluster.server
+        server = self.wire.cluster._server
         server.call(lambda: server.controller.create_acls([_acl(right) for right in rights]))
 
     def revoke(self, *rights: str) -> None:
-        server = self.wire.cluster.server
+        server = self.wire.cluster._server
         server.call(lambda: server.controller.delete_acls([_acl(right) for right in rights]))
 
     @contextmanager

@@ -117,7 +117,7 @@ class Runner:
             kafka_version=scenario.kafka_version or options.kafka_version,
         )
         with cluster, observe(cluster) as observation:
-            cluster.server.call(partial(_create_state_topics, cluster, scenario))
+            cluster._server.call(partial(_create_state_topics, cluster, scenario))
             stage = Stage(scenario, cluster, options.command, options.environment, options.timeout_s, options.directory)
             with self._lock:
                 self._stages.add(stage)
@@ -145,7 +145,7 @@ def _create_state_topics(cluster: Cluster, scenario: Scenario) -> None:
 
     Called in the event loop of the brokers.
     """
-    controller = cluster.server.controller
+    controller = cluster._server.controller
     if scenario.group is not None:
         controller.state_topic(CONSUMER_OFFSETS)
     if scenario.transactional_id is not None:

@@ -161,7 +161,7 @@ class Stage:
     def _client_ended(self) -> None:
         self._ended_s = elapsed_s()
         self._stop.set()
-        self.cluster.server.watchers.touch()
+        self.cluster._server.watchers.touch()
 
     def play(self) -> None:
         """Run the scenario, start the client if the scenario does not, and wait for its end; kill it at the deadline.
@@ -198,7 +198,7 @@ class Stage:
         self._stop.set()
         if self.command is not None:
             self.command.kill()
-        self.cluster.server.watchers.touch()
+        self.cluster._server.watchers.touch()
 
     @property
     def status(self) -> int | None:
@@ -280,7 +280,7 @@ class Stage:
     def _add(self, api: str, actions: Actions, times: int | None, filters: dict[str, Any]) -> Fault:
         rule = FaultRule(Filters(frozenset([BY_TITLE[api]]), **filters), actions, Selection(times=times))
         fault = Fault(self.cluster, GivenFault(api, times=times), rule, self.cluster._forget_fault)
-        self.cluster.server.call(lambda: self.cluster.server.faults.add(rule))
+        self.cluster._server.call(lambda: self.cluster._server.faults.add(rule))
         self.cluster._faults = (*self.cluster._faults, fault)
         return fault
 

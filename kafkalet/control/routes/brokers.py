@@ -24,14 +24,14 @@ ROLL = Object("Roll", "A rolling restart.", TIMEOUT)
 @routes.get("/v1/brokers", response=BROKERS)
 def list_brokers(call: Call) -> Json:
     """Return the brokers, running or stopped."""
-    server = call.cluster.server
+    server = call.cluster._server
     return {"brokers": server.call(lambda: state.brokers(server))}
 
 
 @routes.get("/v1/brokers/{node_id}", NODE_ID, response=state.BROKER)
 def get_broker(call: Call) -> Json:
     """Return a broker, running or stopped."""
-    server = call.cluster.server
+    server = call.cluster._server
     found = [each for each in server.call(lambda: state.brokers(server)) if each["node_id"] == call.path["node_id"]]
     if not found:
         raise Refusal(404, f"broker {call.path['node_id']} does not exist")
@@ -72,7 +72,7 @@ def release_replication(call: Call) -> None:
 def refuse_connections(call: Call) -> None:
     """Refuse new connections to a broker. Open connections continue."""
     get_broker(call)
-    server = call.cluster.server
+    server = call.cluster._server
     server.call(lambda: server.refuse_connections(call.path["node_id"]))
 
 
@@ -80,7 +80,7 @@ def refuse_connections(call: Call) -> None:
 def accept_connections(call: Call) -> None:
     """Accept new connections to a broker again."""
     get_broker(call)
-    server = call.cluster.server
+    server = call.cluster._server
     server.call(lambda: server.accept_connections(call.path["node_id"]))
 
 

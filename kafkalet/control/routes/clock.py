@@ -66,5 +66,5 @@ def advance_clock(call: Call) -> Json:
         days=body["days"],
         sessions=body["sessions"],
     )
-    call.cluster.server.watchers.touch()
+    call.cluster._server.watchers.touch()
     return read_clock(call.cluster)

@@ -29,7 +29,7 @@ CLUSTER = Object(
 @routes.get("/v1/cluster", response=CLUSTER)
 def get_cluster(call: Call) -> Json:
     """Return the brokers, their addresses and the emulated release."""
-    server = call.cluster.server
+    server = call.cluster._server
 
     def look() -> Json:
         metadata = server.metadata

@@ -77,8 +77,8 @@ class Topics(Items):
     """Topics. Only those that have changed are read; but some changes, such as retention, are not announced."""
 
     def __init__(self, cluster: Cluster) -> None:
-        super().__init__("topics", "name", lambda: state.read_topics(cluster.server))
-        self._server = cluster.server
+        super().__init__("topics", "name", lambda: state.read_topics(cluster._server))
+        self._server = cluster._server
         self._read_all_at_s = float("-inf")
 
     def read(self, topics: set[str] | None) -> Json | None:
@@ -103,11 +103,11 @@ class Journal:
     def read(self, topics: set[str] | None) -> Json | None:
         from kafkalet.testing.requests import Request
 
-        journal = self._cluster.server.journal
+        journal = self._cluster._server.journal
         if journal is None:
             return None
         is_first = self._sequence == 0
-        found, self._sequence = self._cluster.server.call(lambda: journal.since(self._sequence))
+        found, self._sequence = self._cluster._server.call(lambda: journal.since(self._sequence))
         if not found and not is_first:
             return None
         shown = [request_json(Request(each, journal.began_ms), messages=False) for each in found[-MAX_REQUESTS:]]
@@ -141,7 +141,7 @@ class Kind(NamedTuple):
 
 
 def _brokers(cluster: Cluster) -> Source:
-    return Items("brokers", "node_id", lambda: cluster.server.call(lambda: state.brokers(cluster.server)))
+    return Items("brokers", "node_id", lambda: cluster._server.call(lambda: state.brokers(cluster._server)))
 
 
 def _groups(cluster: Cluster) -> Source:
@@ -176,7 +176,7 @@ KINDS = (
 def stream(cluster: Cluster, kinds: Sequence[Kind], ended: Event) -> Iterator[bytes]:
     """Yield the events of a stream, until the brokers stop or `ended` is set. Then the watchers must be touched."""
     sources = [(kind.name.encode(), kind.open(cluster)) for kind in kinds]
-    with cluster.server.watchers.watch(requests=any(kind.sees_requests for kind in kinds)) as changed:
+    with cluster._server.watchers.watch(requests=any(kind.sees_requests for kind in kinds)) as changed:
         while True:
             changed.clear()
             if ended.is_set():

@@ -166,7 +166,7 @@ def add_fault(call: Call) -> Json:
         body["version"] = range(body["version"], most + 1)
     options: FaultOptions = body  # type: ignore[assignment]  # the shape has checked it
     fault = call.cluster.fault(api, **options)
-    call.cluster.server.watchers.touch()
+    call.cluster._server.watchers.touch()
     return _json(fault)
 
 
@@ -179,7 +179,7 @@ def remove_faults(call: Call) -> Json:
     removed = [_json(fault) for fault in found]
     for fault in found:
         call.cluster._forget_fault(fault)
-    call.cluster.server.watchers.touch()
+    call.cluster._server.watchers.touch()
     return {"faults": removed}
 
 
@@ -198,7 +198,7 @@ def remove_fault(call: Call) -> Json:
     fault = _existing(call)
     fault.remove()
     call.cluster._forget_fault(fault)
-    call.cluster.server.watchers.touch()
+    call.cluster._server.watchers.touch()
     return _json(fault)
 
 

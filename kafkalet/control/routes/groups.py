@@ -120,7 +120,7 @@ SETTLE = Object(
 
 def read_groups(cluster: Cluster) -> list[Json]:
     """Return all groups by id. May be called from any thread; each turn of the event loop reads one group."""
-    ids = cluster.server.call(lambda: sorted(set(group_ids(cluster))))
+    ids = cluster._server.call(lambda: sorted(set(group_ids(cluster))))
     return [group for group_id in ids if (group := read_group(cluster, group_id)) is not None]
 
 
@@ -131,7 +131,7 @@ def read_group(cluster: Cluster, group_id: str) -> Json | None:
         shard = find_shard(cluster, group_id)
         return None if shard is None else see(cluster, shard, group_id)
 
-    seen = cluster.server.call(look)
+    seen = cluster._server.call(look)
     if seen is None or seen.state == DEAD:
         return None
     return {

@@ -78,7 +78,7 @@ def list_segments(call: Call) -> Json:
 )
 def list_batches(call: Call) -> Json:
     """Return the headers of batches in the leader's log, including those below the log start offset."""
-    server = call.cluster.server
+    server = call.cluster._server
     name, index = call.path["name"], call.path["partition"]
 
     def look() -> Json:

@@ -166,7 +166,7 @@ def read_records(call: Call) -> Json:
     query = call.query
     if sum(query[name] is not None for name in ("offset", "time_ms", "last", "since")) > 1:
         raise ValueError("offset, time_ms, last and since exclude each other; give one of them")
-    server = call.cluster.server
+    server = call.cluster._server
     name = call.path["name"]
     count = server.call(lambda: len(server.metadata.existing_topic(name).partitions))
     if query["partition"] is not None:
@@ -199,7 +199,7 @@ def read_records(call: Call) -> Json:
 
 def _start(call: Call, index: int) -> int:
     """Return the first offset to read in a partition."""
-    server = call.cluster.server
+    server = call.cluster._server
     time_ms, last = call.query["time_ms"], call.query["last"]
     isolation = checked_isolation(call.query["isolation"])
 

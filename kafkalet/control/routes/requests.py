@@ -216,8 +216,8 @@ def count_requests(call: Call) -> Json:
 @routes.get("/v1/requests/counts", response=COUNTS)
 def list_request_counts(call: Call) -> Json:
     """Count the requests by API and client."""
-    journal = call.cluster.server.journal
-    counts = {} if journal is None else call.cluster.server.call(journal.counts)
+    journal = call.cluster._server.journal
+    counts = {} if journal is None else call.cluster._server.call(journal.counts)
     return {
         "counts": [
             {"api": api, "client_id": client_id, "count": count} for (api, client_id), count in sorted(counts.items())
@@ -228,8 +228,8 @@ def list_request_counts(call: Call) -> Json:
 @routes.get("/v1/requests/unsupported", response=UNSUPPORTED)
 def list_unsupported(call: Call) -> Json:
     """Return the requests for APIs or versions that the brokers do not serve."""
-    journal = call.cluster.server.journal
-    found = {} if journal is None else call.cluster.server.call(journal.unsupported.copy)
+    journal = call.cluster._server.journal
+    found = {} if journal is None else call.cluster._server.call(journal.unsupported.copy)
     counts: dict[str, int] = {}
     for each, count in sorted(found.items()):
         counts[each.api] = counts.get(each.api, 0) + count

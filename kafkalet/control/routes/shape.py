@@ -57,13 +57,13 @@ def _operation(name: str, body: Shape | None = None) -> Callable[[Handler], Hand
 
 def _topic(call: Call) -> Topic:
     """Return the topic. Raises UNKNOWN_TOPIC_OR_PARTITION if the partition does not exist."""
-    server = call.cluster.server
+    server = call.cluster._server
     server.call(lambda: server.metadata.existing_partition(call.path["name"], call.path["partition"]))
     return call.cluster.topic(call.path["name"])
 
 
 def _partition(call: Call) -> Json:
-    server = call.cluster.server
+    server = call.cluster._server
     name, index = call.path["name"], call.path["partition"]
     return server.call(lambda: state.partition(server, name, server.metadata.existing_partition(name, index)))
 

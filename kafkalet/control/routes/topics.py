@@ -39,7 +39,7 @@ MARK = Object(
 )
 def list_topics(call: Call) -> Json:
     """Return all topics with the state of their partitions."""
-    return {"topics": state.read_topics(call.cluster.server, internal=call.query["internal"])}
+    return {"topics": state.read_topics(call.cluster._server, internal=call.query["internal"])}
 
 
 @routes.post("/v1/topics", body=NEW_TOPIC, response=state.TOPIC, status=201)
@@ -81,13 +81,13 @@ def mark_topic(call: Call) -> Json:
 @routes.get("/v1/topics/{name}/partitions/{partition}", fields.TOPIC, fields.PARTITION, response=state.PARTITION)
 def get_partition(call: Call) -> Json:
     """Return the state of a partition and the offsets of its log."""
-    server = call.cluster.server
+    server = call.cluster._server
     name, index = call.path["name"], call.path["partition"]
     return server.call(lambda: state.partition(server, name, server.metadata.existing_partition(name, index)))
 
 
 def _topic(call: Call, name: str) -> Json:
-    server = call.cluster.server
+    server = call.cluster._server
     for topic in state.read_topics(server, [name]):
         return topic
     return server.call(lambda: server.metadata.existing_topic(name))  # raises the error of a topic that does not exist

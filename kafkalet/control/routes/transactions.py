@@ -89,7 +89,7 @@ TRANSACTIONS = Object(
 
 def read_transactions(cluster: Cluster) -> list[Json]:
     """Return all transactional ids. May be called from any thread."""
-    server = cluster.server
+    server = cluster._server
 
     def look() -> list[TransactionView]:
         ids = {

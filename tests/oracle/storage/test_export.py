@@ -80,7 +80,7 @@ def disturbances(cluster: kafkalet.Cluster, workload: Workload, brokers: int) ->
         cluster.broker(node).start()
         yield
         topic, partition = workload.a_partition()
-        cluster.server.call(lambda: cluster.server.elect_leader(topic, partition, node))  # noqa: B023
+        cluster._server.call(lambda: cluster._server.elect_leader(topic, partition, node))  # noqa: B023
         yield
 
 
@@ -115,8 +115,8 @@ def test_kafka_opens_directory_with_the_same_answers_and_back(
         workload = fill(cluster, release, brokers, seed=brokers)
         before = answers_of(cluster.bootstrap_servers)
         if is_killed:
-            cluster.server.call(
-                lambda: [each.checkpoint() for node in cluster.server.nodes.values() for each in node.directories]
+            cluster._server.call(
+                lambda: [each.checkpoint() for node in cluster._server.nodes.values() for each in node.directories]
             )
             shutil.copytree(source, tmp_path / "killed")
             shutil.copytree(source, tmp_path / "copy")

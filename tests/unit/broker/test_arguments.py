@@ -209,7 +209,7 @@ def test_replicas_of_a_broker_that_was_stopped_may_be_held_back() -> None:
         cluster.hold_replication(2, "t")
         cluster.start_broker(2)
         cluster.produce("t", 0, batch(b"a"))
-        assert cluster.server.nodes[2].partitions["t", 0].log.log_end_offset == 0
+        assert cluster._server.nodes[2].partitions["t", 0].log.log_end_offset == 0
 
 
 # Topics
@@ -272,10 +272,10 @@ def test_properties_of_topics_and_brokers_may_be_numbers_and_bools() -> None:
     config = {"num.partitions": 3, "auto.create.topics.enable": False}
     with kafkalet.Broker(topics=[topic], config=config) as broker:
         broker.create_topic("more", config={"segment.ms": 7})
-        topics = broker.server.metadata.topics
+        topics = broker._server.metadata.topics
         assert topics["made"].config == {"retention.ms": "100", "preallocate": "true"}
         assert (topics["more"].config, len(topics["more"].partitions)) == ({"segment.ms": "7"}, 3)
-        assert not broker.server.controller.auto_creates_topics
+        assert not broker._server.controller.auto_creates_topics
 
 
 # What a cluster is made with

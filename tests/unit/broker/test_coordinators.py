@@ -23,14 +23,14 @@ def client() -> Iterator[Committing]:
 
 
 def coordinators(client: Committing, node: int) -> Coordinators:
-    return client.stage.cluster.server.brokers[node].coordinators
+    return client.stage.cluster._server.brokers[node].coordinators
 
 
 def test_nothing_is_made_before_somebody_needs_it(client: Committing) -> None:
     with pytest.raises(KafkaError) as refused:
         coordinators(client, 1).partition_for(CONSUMER_OFFSETS, "g")
     assert refused.value.code == Code.NOT_COORDINATOR
-    assert OFFSETS not in client.stage.cluster.server.metadata.topics
+    assert OFFSETS not in client.stage.cluster._server.metadata.topics
     assert coordinators(client, 1).made == []
 
 

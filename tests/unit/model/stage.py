@@ -60,7 +60,7 @@ class Stage:
             config=self.config,
         )
         self.loop.run_until_complete(cluster.start())
-        for node in cluster.server.nodes.values():
+        for node in cluster._server.nodes.values():
             node.workers.submit = self._submit  # type: ignore[method-assign]
         return cluster
 
@@ -126,7 +126,7 @@ class Stage:
 
     @property
     def alive(self) -> list[int]:
-        return sorted(self.cluster.server.nodes)
+        return sorted(self.cluster._server.nodes)
 
     def stop_broker(self, node: int) -> None:
         self.cluster.stop_broker(node)
@@ -141,7 +141,7 @@ class Stage:
     def begin(self, api: Api, version: int, node: int, client_id: str = "tester", **fields: Any) -> "Pending":
         """Call a handler. `fields` are those of the request; structs are dicts."""
         sent = as_received(api, version, fields)
-        context = Context(self.cluster.server.brokers[node], NoClient(), ("127.0.0.1", 1), "PLAINTEXT")
+        context = Context(self.cluster._server.brokers[node], NoClient(), ("127.0.0.1", 1), "PLAINTEXT")
         context.api, context.version, context.client_id, context.correlation_id = api, version, client_id, 1
         module = importlib.import_module(f"kafkalet.broker.apis.{api.module}")
         try:
@@ -163,7 +163,7 @@ class Stage:
 
     def leader(self, topic: str, index: int) -> int:
         """The broker that leads a partition."""
-        state = self.cluster.server.metadata.partition(topic, index)
+        state = self.cluster._server.metadata.partition(topic, index)
         assert state is not None
         return state.leader
 

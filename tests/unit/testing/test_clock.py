@@ -378,7 +378,7 @@ def test_stopped_broker_is_freed_while_its_loop_continues(clock: kafkalet.Clock)
         broker = kafkalet.Broker(clock=clock)
         await broker.start()
         await broker.stop()
-        reference = weakref.ref(broker.server)
+        reference = weakref.ref(broker._server)
         del broker
         gc.collect()
         await asyncio.sleep(0)
@@ -401,7 +401,7 @@ def test_clock_without_a_loop_has_no_timers(clock: kafkalet.Clock) -> None:
 
 def test_broker_expires_records_after_an_advance(clock: kafkalet.Clock) -> None:
     with kafkalet.Broker(clock=clock, topics=["t"]) as broker:
-        assert isinstance(broker.server.loop_clock, RealTimeTimers)
+        assert isinstance(broker._server.loop_clock, RealTimeTimers)
         broker.produce("t", 0, batch(b"a", time=clock.now_ms()))
         clock.advance(days=8)
         assert broker.log("t").offsets == (1, 1, 1, 1)

@@ -143,7 +143,7 @@ def test_exception_of_the_body_is_not_masked(kafka: Broker) -> None:
     with pytest.raises(KeyError), kafka.fault("Produce", error=ERROR):
         raise KeyError
     assert kafka.unfired_faults() == []
-    assert kafka.server.faults.rules == []
+    assert kafka._server.faults.rules == []
 
 
 def test_fault_that_is_not_strict_need_not_fire(kafka: Broker) -> None:
@@ -181,7 +181,7 @@ def test_remove_faults_forgets_all_faults(kafka: Broker) -> None:
     kafka.fault("Fetch", delay=1)
     kafka.remove_faults()
     assert kafka.unfired_faults() == []
-    assert kafka.server.faults.rules == []
+    assert kafka._server.faults.rules == []
 
 
 def test_wait_until_fired_wakes_when_the_fault_fires(kafka: Broker) -> None:

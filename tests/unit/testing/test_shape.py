@@ -56,7 +56,7 @@ def shaped(topic: Topic, kind: ShapeKind) -> Topic:
 
 def entries(topic: Topic, node: int = 1) -> list[Batch]:
     """Return the entries in the log of a replica, read from its files."""
-    server = topic._cluster.server
+    server = topic._cluster._server
 
     def read() -> list[Batch]:
         segments = server.nodes[node].partitions[topic.name, 0].log.segments
@@ -290,7 +290,7 @@ def test_log_start_advances_up_to_the_high_watermark(topic: Topic) -> None:
 def test_log_start_advances_in_all_replicas() -> None:
     with kafkalet.Cluster(brokers=2) as cluster:
         topic = cluster.topic("t", 1, replication_factor=2).send("a").advance_log_start(1)
-        logs = [cluster.server.nodes[node].partitions["t", 0].log for node in (1, 2)]
+        logs = [cluster._server.nodes[node].partitions["t", 0].log for node in (1, 2)]
         assert [log.log_start_offset for log in logs] == [1, 1]
         assert topic.visible == 0
 
@@ -359,7 +359,7 @@ def cluster() -> Iterator[kafkalet.Cluster]:
 
 def state_of(cluster: kafkalet.Cluster) -> tuple[int, list[int], int]:
     """Return leader, in-sync replicas and leader epoch of t-0."""
-    state = cluster.server.metadata.topics["t"].partitions[0]
+    state = cluster._server.metadata.topics["t"].partitions[0]
     return state.leader, sorted(state.isr), state.leader_epoch
 
 
@@ -367,7 +367,7 @@ def ends(cluster: kafkalet.Cluster) -> dict[int, int]:
     """Return the log end offset of each replica that is online."""
     return {
         node_id: node.partitions["t", 0].log.log_end_offset
-        for node_id, node in cluster.server.nodes.items()
+        for node_id, node in cluster._server.nodes.items()
         if ("t", 0) in node.partitions
     }
 
@@ -482,7 +482,7 @@ def test_replica_that_was_truncated_within_a_batch_follows_a_leader_that_has_the
     topic.truncate(1)
     topic.move_leader(2, unclean=True).expand_isr()
     assert topic.send("c").values() == [b"a", b"b", b"c"]
-    assert sorted(cluster.server.metadata.topics["t"].partitions[0].isr) == [1, 2, 3]
+    assert sorted(cluster._server.metadata.topics["t"].partitions[0].isr) == [1, 2, 3]
 
 
 def test_replica_without_the_batch_follows_a_leader_that_was_truncated_within_it(cluster: kafkalet.Cluster) -> None:
@@ -490,7 +490,7 @@ def test_replica_without_the_batch_follows_a_leader_that_was_truncated_within_it
     topic = cluster.topic("t").move_leader(1).take_offline(broker=2).send_batch(["a", "b"]).truncate(1)
     topic.bring_online(broker=2)
     assert topic.send("c").values() == [b"c"]
-    assert sorted(cluster.server.metadata.topics["t"].partitions[0].isr) == [1, 2, 3]
+    assert sorted(cluster._server.metadata.topics["t"].partitions[0].isr) == [1, 2, 3]
 
 
 def test_new_replica_follows_a_log_that_starts_within_a_batch(cluster: kafkalet.Cluster) -> None:

@@ -58,11 +58,11 @@ def test_reset_leaves_only_the_first_topics(kafka: kafkalet.Broker) -> None:
     set_config(kafka, "1234")
     port = kafka.port
     kafka.reset()
-    metadata = kafka.server.metadata
+    metadata = kafka._server.metadata
     assert (list(metadata.topics), metadata.client_quotas, kafka.port) == (["first"], {}, port)
     assert kafka.topic("first").records() == []
     assert kafka.group("g").state == "Dead"
-    assert kafka.server.metadata.broker_config[None].get("message.max.bytes") is None
+    assert kafka._server.metadata.broker_config[None].get("message.max.bytes") is None
     assert kafka.topic("t").send("c").values() == [b"c"]
 
 
@@ -73,9 +73,9 @@ def test_reset_keeps_cluster_id_and_continues_producer_ids(kafka: kafkalet.Broke
         ]
         return number
 
-    cluster_id, before = kafka.server.metadata.cluster_id, producer_id()
+    cluster_id, before = kafka._server.metadata.cluster_id, producer_id()
     kafka.reset()
-    assert kafka.server.metadata.cluster_id == cluster_id
+    assert kafka._server.metadata.cluster_id == cluster_id
     assert producer_id() > before
 
 
@@ -106,9 +106,9 @@ def test_reset_of_a_data_directory_removes_its_logs_but_no_other_file(tmp_path: 
     with kafkalet.Broker(data_dir=tmp_path) as kafka:
         kafka.topic("t").send("a")
         kafka.reset()
-        assert list(kafka.server.metadata.topics) == []
+        assert list(kafka._server.metadata.topics) == []
     with kafkalet.Broker(data_dir=tmp_path) as kafka:
-        assert list(kafka.server.metadata.topics) == []
+        assert list(kafka._server.metadata.topics) == []
     assert (tmp_path / "notes.txt").exists()
 
 
@@ -129,7 +129,7 @@ def test_restored_contents_equal_those_of_the_snapshot(kafka: kafkalet.Broker) -
     kafka.topic("new").send("x")
     kafka.restore(snapshot)
     assert contents(kafka, "t", "u", "first") == before
-    assert sorted(kafka.server.metadata.topics) == ["first", "t", "u"]
+    assert sorted(kafka._server.metadata.topics) == ["first", "t", "u"]
 
 
 def test_snapshot_can_be_restored_often_and_elsewhere(kafka: kafkalet.Broker) -> None:
@@ -149,7 +149,7 @@ def test_topic_missing_in_the_snapshot_is_not_created_again(kafka: kafkalet.Brok
     snapshot = kafka.snapshot()
     kafka.reset()
     kafka.restore(snapshot)
-    assert list(kafka.server.metadata.topics) == []
+    assert list(kafka._server.metadata.topics) == []
 
 
 def test_groups_configs_and_quotas_are_restored(kafka: kafkalet.Broker) -> None:
@@ -157,12 +157,12 @@ def test_groups_configs_and_quotas_are_restored(kafka: kafkalet.Broker) -> None:
     commit(kafka, "g", 1)
     set_quota(kafka)
     set_config(kafka, "1234")
-    quotas, snapshot = kafka.server.metadata.client_quotas, kafka.snapshot()
+    quotas, snapshot = kafka._server.metadata.client_quotas, kafka.snapshot()
     kafka.reset()
     kafka.restore(snapshot)
     assert kafka.group("g").committed() == {("t", 0): 1}
-    assert kafka.server.metadata.client_quotas == quotas
-    assert kafka.server.metadata.broker_config[None]["message.max.bytes"] == "1234"
+    assert kafka._server.metadata.client_quotas == quotas
+    assert kafka._server.metadata.broker_config[None]["message.max.bytes"] == "1234"
 
 
 def test_open_transaction_can_be_continued_after_restore(kafka: kafkalet.Broker) -> None:
@@ -185,11 +185,11 @@ def test_replicas_and_leaders_are_restored() -> None:
         cluster.elect_leader("t", 0, 2)
         topic.send("c", partition=0)
         cluster.restore(snapshot)
-        states = cluster.server.metadata.topics["t"].partitions
+        states = cluster._server.metadata.topics["t"].partitions
         assert [(state.leader, state.isr) for state in states] == [(3, [1, 2, 3]), (2, [2, 3, 1])]
         assert states[0].leader_epoch > 2
         assert topic.records() == before
-        assert [node.partitions["t", 0].log.log_end_offset for node in cluster.server.nodes.values()] == [1] * 3
+        assert [node.partitions["t", 0].log.log_end_offset for node in cluster._server.nodes.values()] == [1] * 3
 
 
 def test_data_directory_contains_restored_contents(tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ def test_data_directory_contains_restored_contents(tmp_path: Path) -> None:
         kafka.topic("u").send("b")
         kafka.restore(snapshot)
     with kafkalet.Broker(data_dir=tmp_path) as kafka:
-        assert list(kafka.server.metadata.topics) == ["t"]
+        assert list(kafka._server.metadata.topics) == ["t"]
         assert contents(kafka, "t") == before
 
 

@@ -133,7 +133,7 @@ class Cluster:
 
     def __init__(self, cluster: kafkalet.Cluster) -> None:
         self.cluster = cluster
-        self.server = cluster.server
+        self.server = cluster._server
         cluster.create_topic("t", 1, config={"retention.ms": "1234567"})
         cluster.create_topic("concealed-topic", 1)
         self.ids = {"topic_id": self.server.metadata.topics["t"].topic_id}
@@ -243,7 +243,7 @@ def codes(answer: Any) -> list[int]:
 
 
 def versions(cluster: Cluster, api: Api) -> range:
-    low, high = cluster.server.brokers[1].api_versions.get(api, (0, -1))
+    low, high = cluster._server.brokers[1].api_versions.get(api, (0, -1))
     return range(low, high + 1)
 
 

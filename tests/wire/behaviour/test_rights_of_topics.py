@@ -209,8 +209,8 @@ def test_missing_topic_is_created_with_the_right_on_the_topic_or_the_cluster(rig
     assert described(rights, "a", "b", "d", creates=True) == {"a": unknown, "b": REFUSED, "d": REFUSED}
     rights.grant("create cluster")
     assert described(rights, "c", creates=True) == {"c": unknown}
-    assert {"a", "c"} <= rights.wire.cluster.server.metadata.topics.keys()
-    assert not {"b", "d"} & rights.wire.cluster.server.metadata.topics.keys()
+    assert {"a", "c"} <= rights.wire.cluster._server.metadata.topics.keys()
+    assert not {"b", "d"} & rights.wire.cluster._server.metadata.topics.keys()
 
 
 def test_missing_topic_needs_no_right_to_be_created_if_it_will_not_be(rights: Rights) -> None:
@@ -252,7 +252,7 @@ def test_refused_topic_does_not_keep_others_from_being_created(rights: Rights) -
     rights.grant("create topic a")
     answers = created(rights, "a", "b")
     assert {name: answer["error_code"] for name, answer in answers.items()} == {"a": NONE, "b": REFUSED}
-    assert "b" not in rights.wire.cluster.server.metadata.topics
+    assert "b" not in rights.wire.cluster._server.metadata.topics
 
 
 def test_configuration_of_a_new_topic_is_returned_with_the_right_to_describe_it(rights: Rights) -> None:
@@ -273,11 +273,11 @@ def test_topic_is_deleted_with_the_right_on_the_topic_or_the_cluster(rights: Rig
     assert deleted() == REFUSED
     rights.grant(right)
     assert deleted() == NONE
-    assert "t" not in rights.wire.cluster.server.metadata.topics
+    assert "t" not in rights.wire.cluster._server.metadata.topics
 
 
 def test_refused_topic_id_is_named_only_to_clients_that_may_describe_it(rights: Rights) -> None:
-    topic_id = str(UUID(bytes=rights.wire.cluster.server.metadata.topics["t"].topic_id))
+    topic_id = str(UUID(bytes=rights.wire.cluster._server.metadata.topics["t"].topic_id))
 
     def refused() -> Plain:
         answer = rights.ask("DeleteTopics", 6, topics=[{"name": None, "topic_id": topic_id}], timeout_ms=1000)
@@ -295,7 +295,7 @@ def test_release_with_zookeeper_deletes_a_topic_that_is_listed_twice() -> None:
         answer = rights.ask("DeleteTopics", 5, topic_names=["t", "u", "t"], timeout_ms=1000)
         codes = [(topic["name"], topic["error_code"]) for topic in answer["responses"]]
         assert codes == [("t", NONE), ("u", REFUSED), ("t", NONE)]
-        assert "t" not in rights.wire.cluster.server.metadata.topics
+        assert "t" not in rights.wire.cluster._server.metadata.topics
 
 
 def test_partitions_are_added_only_with_the_right_to_alter(rights: Rights) -> None:
@@ -307,4 +307,4 @@ def test_partitions_are_added_only_with_the_right_to_alter(rights: Rights) -> No
         "u": NONE,
         "unknown": REFUSED,
     }
-    assert [len(rights.wire.cluster.server.metadata.topics[name].partitions) for name in "tu"] == [1, 2]
+    assert [len(rights.wire.cluster._server.metadata.topics[name].partitions) for name in "tu"] == [1, 2]

@@ -153,7 +153,7 @@ def test_release_with_zookeeper_changes_a_resource_that_is_listed_twice() -> Non
         asked = [{"resource_type": 2, "resource_name": "t", "configs": [setting]} for setting in settings]
         answer = rights.ask("IncrementalAlterConfigs", 1, resources=asked, validate_only=False)
         assert [result["error_code"] for result in answer["responses"]] == [Code.NONE]
-        assert rights.wire.cluster.server.metadata.topics["t"].config["retention.ms"] == "6"
+        assert rights.wire.cluster._server.metadata.topics["t"].config["retention.ms"] == "6"
 
 
 def test_right_on_the_cluster_is_no_right_on_topics(rights: Rights) -> None:
@@ -167,7 +167,7 @@ def test_refused_change_of_a_topic_changes_nothing(rights: Rights) -> None:
     asked = [{"resource_type": 2, "resource_name": name, "configs": [setting]} for name in "tu"]
     answer = rights.ask("IncrementalAlterConfigs", 1, resources=asked, validate_only=False)
     assert [result["error_code"] for result in answer["responses"]] == [DENIED, Code.NONE]
-    topics = rights.wire.cluster.server.metadata.topics
+    topics = rights.wire.cluster._server.metadata.topics
     assert [topics[name].config.get("retention.ms") for name in "tu"] == [None, "5"]
 
 

@@ -21,7 +21,7 @@ def cluster() -> Iterator[kafkalet.Cluster]:
 @pytest.mark.parametrize("release", ["0.10.2", "2.8", "3.9", "4.4", "newest"])
 def test_node_supports_only_apis_of_its_release(release: str) -> None:
     with kafkalet.Broker(kafka_version=release) as broker:
-        served = broker.server.brokers[1].api_versions
+        served = broker._server.brokers[1].api_versions
         assert set(served) <= SERVED
         assert {Api.PRODUCE, Api.FETCH, Api.LIST_OFFSETS, Api.METADATA} <= set(served)
 
@@ -33,13 +33,13 @@ def test_version_unknown_to_the_release_closes_the_connection(release: str, vers
 
 
 def test_changed_config_is_applied_to_the_listener(cluster: kafkalet.Cluster) -> None:
-    brokers = cluster.server.brokers
+    brokers = cluster._server.brokers
 
     def change() -> None:
-        cluster.server.metadata.broker_config.setdefault(1, {})["max.connections"] = "7"
-        cluster.server.controller.apply_broker_config()
+        cluster._server.metadata.broker_config.setdefault(1, {})["max.connections"] = "7"
+        cluster._server.controller.apply_broker_config()
 
-    cluster.server.call(change)
+    cluster._server.call(change)
     assert brokers[1].listeners[0].limits.max_connections == 7
     assert brokers[2].listeners[0].limits.max_connections != 7
 
@@ -58,4 +58,4 @@ def test_custom_authorizer_is_replaced_by_that_of_kafka_and_logged(caplog: pytes
     with kafkalet.Broker(config={"authorizer.class.name": "com.example.Mine"}) as broker:
         [warned] = [record.getMessage() for record in caplog.records if "authorizer.class.name" in record.getMessage()]
         assert "com.example.Mine: kafkalet cannot run Java classes" in warned
-        assert broker.server.brokers[1].authorizer is not None
+        assert broker._server.brokers[1].authorizer is not None

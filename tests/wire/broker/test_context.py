@@ -33,7 +33,7 @@ def wire() -> Iterator[Wire]:
 @pytest.fixture
 def seen(wire: Wire) -> Seen:
     noted = Seen()
-    for broker in wire.cluster.server.brokers.values():
+    for broker in wire.cluster._server.brokers.values():
         broker.router.hooks.intercept = noted
     return noted
 
@@ -63,9 +63,9 @@ def test_context_has_the_node_of_its_listener(wire: Wire, seen: Seen) -> None:
     for node in (1, 2):
         wire.ask("Metadata", 9, {"topics": []}, node)
     assert [context.node.node_id for context in seen.contexts] == [1, 2]
-    assert {context.controller for context in seen.contexts} == {wire.cluster.server.controller}
+    assert {context.controller for context in seen.contexts} == {wire.cluster._server.controller}
     assert {context.release.name for context in seen.contexts} == {"3.9"}
-    assert {context.clock for context in seen.contexts} == {node.clock for node in wire.cluster.server.nodes.values()}
+    assert {context.clock for context in seen.contexts} == {node.clock for node in wire.cluster._server.nodes.values()}
 
 
 def test_context_has_the_address_of_the_client(wire: Wire, seen: Seen) -> None:

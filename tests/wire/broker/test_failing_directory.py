@@ -26,7 +26,7 @@ CONFIG = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partit
 def cluster_on(disk: BrokenDisk, path: Path, brokers: int = 1, **options: Any) -> Iterator[Wire]:
     """Run brokers with directories a and b; b is on `disk`."""
     cluster = kafkalet.Cluster(brokers, data_dir=[path / "a", path / "b"], config=CONFIG, **options)
-    cluster.server.file_system = disk
+    cluster._server.file_system = disk
     with cluster:
         wire = Wire(cluster)
         try:
@@ -131,7 +131,7 @@ def test_follower_does_not_copy_from_a_directory_that_cannot_be_read(tmp_path: P
         assert wire.produce(batch(b"x"), index=1)["error_code"] == 0
         disk.is_broken = True
         wire.cluster.release_replication(2)
-        wire.until(lambda: ("t", 1) in wire.cluster.server.nodes[1].offline)
+        wire.until(lambda: ("t", 1) in wire.cluster._server.nodes[1].offline)
         assert partition_of(wire, 1)["leader_id"] == 2
         assert partition_of(wire, 0)["leader_id"] == 1
 
@@ -177,7 +177,7 @@ def test_follower_whose_directory_fails_leaves_the_in_sync_replicas(tmp_path: Pa
         wire.cluster.create_topic("t", assignments=[[1, 2], [1, 2]])
         disk.is_broken = True
         assert wire.produce(batch(b"x"), index=1)["error_code"] == 0
-        wire.until(lambda: wire.cluster.server.metadata.topics["t"].partitions[1].isr == [1])
+        wire.until(lambda: wire.cluster._server.metadata.topics["t"].partitions[1].isr == [1])
         assert wire.fetch(index=1)["high_watermark"] == 1
 
 
@@ -230,7 +230,7 @@ def test_property_names_the_directories(tmp_path: Path) -> None:
     paths = f"{tmp_path / 'a'},{tmp_path / 'b'}"
     with kafkalet.Broker(config={"log.dirs": paths}) as broker:
         broker.create_topic("t", 2)
-        assert broker.server.log_directories == paths.split(",")
+        assert broker._server.log_directories == paths.split(",")
     assert (tmp_path / "b" / "t-1").is_dir()
     with pytest.raises(ValueError, match=r"the property log\.dirs is set, too"):
         kafkalet.Broker(config={"log.dirs": paths}, data_dir=tmp_path)
@@ -313,7 +313,7 @@ def test_log_dir_fails_and_is_restored(tmp_path: Path) -> None:
     with kafkalet.Broker(data_dir=[tmp_path / "a", tmp_path / "b"]) as broker:
         topic = broker.topic("t", partitions=2).send("one", partition=0).send("two", partition=1)
         broker.fail_log_dir(1)
-        assert broker.server.metadata.topics["t"].partitions[1].leader == -1
+        assert broker._server.metadata.topics["t"].partitions[1].leader == -1
         topic.send("three", partition=0)
         with pytest.raises(ValueError, match="b cannot fail: it is offline already"):
             broker.fail_log_dir(tmp_path / "b")
@@ -329,11 +329,11 @@ def test_log_dir_fails_and_is_restored(tmp_path: Path) -> None:
 def test_temporary_log_dir_of_one_broker_fails_and_is_restored() -> None:
     with kafkalet.Cluster(brokers=2) as cluster:
         topic = cluster.topic("t", partitions=1, replication_factor=2).send("one")
-        leader = cluster.server.metadata.topics["t"].partitions[0].leader
+        leader = cluster._server.metadata.topics["t"].partitions[0].leader
         with pytest.raises(ValueError, match="broker is missing; name one of 1, 2"):
             cluster.fail_log_dir()
         cluster.fail_log_dir(broker=leader)
-        state = cluster.server.metadata.topics["t"].partitions[0]
+        state = cluster._server.metadata.topics["t"].partitions[0]
         assert (state.leader, state.isr) == (3 - leader, [3 - leader])
         topic.send("two")
         cluster.restore_log_dir(broker=leader)

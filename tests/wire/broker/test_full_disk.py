@@ -289,9 +289,9 @@ def test_config_change_that_cannot_be_saved_is_rolled_back(wire: Wire, disk: Fai
     body = {"resources": [{**TOPIC_CONFIG, "configs": configs}]}
     assert one(wire.ask("IncrementalAlterConfigs", 1, body), "responses") == Code.KAFKA_STORAGE_ERROR
     disk.heal()
-    assert wire.cluster.server.metadata.topics["t"].config == {}
+    assert wire.cluster._server.metadata.topics["t"].config == {}
     assert (
-        wire.cluster.server.call(lambda: wire.cluster.server.leadership.leader_of("t", 0).log.config.retention_ms) > 5
+        wire.cluster._server.call(lambda: wire.cluster._server.leadership.leader_of("t", 0).log.config.retention_ms) > 5
     )
 
 

@@ -120,7 +120,7 @@ def test_stop_interrupts_validation(acks: int) -> None:
     with gated() as (wire, gate):
         send(wire, batch(b"long"), acks=acks)
         assert gate.reached.wait(TIMEOUT_S)
-        wire.cluster.server.host.stop_thread()
+        wire.cluster._server.host.stop_thread()
         assert gate.interrupted.is_set()
 
 
@@ -136,7 +136,7 @@ def test_produce_to_topic_deleted_during_validation_fails() -> None:
 
 def test_produce_fails_if_leader_changes_during_validation() -> None:
     with gated(brokers=2) as (wire, gate):
-        leader = wire.cluster.server.metadata.partition("t", 0).leader  # type: ignore[union-attr]
+        leader = wire.cluster._server.metadata.partition("t", 0).leader  # type: ignore[union-attr]
         connection = wire.connection(leader, "long")
         sent = connection.send("Produce", 9, wire.produce_body(batch(b"long")))
         assert gate.reached.wait(TIMEOUT_S)
@@ -148,7 +148,7 @@ def test_produce_fails_if_leader_changes_during_validation() -> None:
 
 def test_stopping_broker_closes_connections_with_slow_requests() -> None:
     with gated(brokers=2) as (wire, gate):
-        leader = wire.cluster.server.metadata.partition("t", 0).leader  # type: ignore[union-attr]
+        leader = wire.cluster._server.metadata.partition("t", 0).leader  # type: ignore[union-attr]
         connection = wire.connection(leader, "long")
         connection.send("Produce", 9, wire.produce_body(batch(b"long")))
         assert gate.reached.wait(TIMEOUT_S)
@@ -290,4 +290,4 @@ def test_create_topics_in_several_steps_answers_every_topic() -> None:
             ("not allowed", Code.INVALID_TOPIC_EXCEPTION),
             ("made-0", Code.INVALID_REQUEST),
         ]
-        assert len(wire.cluster.server.metadata.topics) == 1 + 9
+        assert len(wire.cluster._server.metadata.topics) == 1 + 9

@@ -80,7 +80,7 @@ def test_stopping_closes_client_connections(assert_nothing_left: Callable[[], No
         wire = Wire(broker)
         connection = wire.connection()
         sent = connection.send("Fetch", 12, wire.fetch_body(wait_ms=60_000))
-        wire.until(lambda: len(broker.server.nodes[1].purgatory) == 1)
+        wire.until(lambda: len(broker._server.nodes[1].purgatory) == 1)
     with pytest.raises(Closed):
         connection.receive(sent, 5)
     wire.close()
@@ -117,7 +117,7 @@ def test_restarted_cluster_without_data_directory_is_empty() -> None:
         cluster.hold_replication(2)
         cluster.stop_broker(1)
     with cluster:
-        assert list(cluster.server.metadata.topics) == ["given"]
+        assert list(cluster._server.metadata.topics) == ["given"]
         cluster.create_topic("made", 1, 2)
         cluster.produce("made", 0, batch(b"a"))
         assert cluster.log("made").high_watermark == 1
@@ -157,7 +157,7 @@ def test_explicit_start_and_repeated_stop() -> None:
 def test_call_from_another_thread_runs_in_callers_loop() -> None:
     async def run() -> None:
         async with kafkalet.Broker() as broker:
-            seen = await asyncio.to_thread(broker.server.call, threading.get_ident)
+            seen = await asyncio.to_thread(broker._server.call, threading.get_ident)
             assert seen == threading.get_ident()
 
     asyncio.run(run())
@@ -239,7 +239,7 @@ def test_running_broker_cannot_be_started_again(assert_nothing_left: Callable[[]
             broker.__enter__()
         with pytest.raises(RuntimeError, match="this Broker is already running"):
             asyncio.run(broker.start())
-        assert broker.server.call(threading.get_ident) != threading.get_ident()
+        assert broker._server.call(threading.get_ident) != threading.get_ident()
     assert_nothing_left()
 
 
@@ -248,7 +248,7 @@ def test_running_broker_cannot_be_started_again(assert_nothing_left: Callable[[]
 
 def test_call_runs_in_thread_of_the_loop() -> None:
     with kafkalet.Broker() as broker:
-        assert broker.server.call(lambda: threading.current_thread().name) in threads()
+        assert broker._server.call(lambda: threading.current_thread().name) in threads()
 
 
 def test_exception_in_call_is_raised_to_its_caller() -> None:
@@ -257,16 +257,16 @@ def test_exception_in_call_is_raised_to_its_caller() -> None:
 
     with kafkalet.Broker() as broker:
         with pytest.raises(LookupError, match="nothing there"):
-            broker.server.call(fail)
+            broker._server.call(fail)
         with pytest.raises(KafkaError) as refusal:
             broker.log("unknown")
         assert refusal.value.code == Code.UNKNOWN_TOPIC_OR_PARTITION
-        assert broker.server.call(lambda: 42) == 42
+        assert broker._server.call(lambda: 42) == 42
 
 
 def test_nested_call_does_not_deadlock() -> None:
     with kafkalet.Broker(topics=["t"]) as broker:
-        assert broker.server.call(lambda: broker.server.call(lambda: broker.log("t").log_end_offset)) == 0
+        assert broker._server.call(lambda: broker._server.call(lambda: broker.log("t").log_end_offset)) == 0
 
 
 def test_calls_from_many_threads_are_serialized() -> None:
@@ -282,7 +282,7 @@ def test_call_to_stopped_broker_raises(began: bool) -> None:
         with broker:
             pass
     with pytest.raises(RuntimeError, match="this Broker is not running; use it inside `with`"):
-        broker.server.call(lambda: None)
+        broker._server.call(lambda: None)
 
 
 CALLS: dict[str, Callable[[kafkalet.Broker], object]] = {
@@ -350,7 +350,7 @@ def test_calls_during_stop_do_not_block() -> None:
         def call(broker: kafkalet.Broker = broker) -> None:
             while True:
                 try:
-                    broker.server.call(lambda: None)
+                    broker._server.call(lambda: None)
                 except RuntimeError:
                     return
 

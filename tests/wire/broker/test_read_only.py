@@ -51,11 +51,11 @@ def test_refusal_of_every_version_can_be_sent(api: Api) -> None:
     with kafkalet.Broker() as broker:
         refuse = getattr(import_module(f"kafkalet.broker.apis.{api.module}"), "refuse", error_response)
         for version in range(api.versions.low, api.versions.high + 1):
-            context = Context(broker.server.brokers[1], None, ("127.0.0.1", 1), "PLAINTEXT")  # type: ignore[arg-type]
+            context = Context(broker._server.brokers[1], None, ("127.0.0.1", 1), "PLAINTEXT")  # type: ignore[arg-type]
             context.api, context.version, context.client_id, context.correlation_id = api, version, "c", 1
             cls = request_type(api)
             request = cls(**_values(cls, version))
-            answer = broker.server.call(lambda: refuse(request, context, read_only_error(api)))  # noqa: B023 - called at once
+            answer = broker._server.call(lambda: refuse(request, context, read_only_error(api)))  # noqa: B023 - called at once
             encoded = answer.encode(version)
             assert int(read_only_error(api).code).to_bytes(2, "big") in encoded, version
 
@@ -134,7 +134,7 @@ def test_reset_brings_the_directory_back(data: Path) -> None:
 
 def test_overlay_is_removed_at_exit(data: Path) -> None:
     with kafkalet.Broker(data_dir=data, read_only=True) as broker:
-        temporary = broker.server.temporary_directory
+        temporary = broker._server.temporary_directory
         assert temporary is not None
         assert Path(temporary).is_dir()
     assert not Path(temporary).exists()
@@ -189,7 +189,7 @@ def test_confluent_kafka_reads_and_is_refused_at_once(data: Path) -> None:
         [created] = admin.create_topics([NewTopic("new", 1, 1)]).values()
         with pytest.raises(confluent_kafka.KafkaException, match="read-only"):
             created.result(30)
-        assert "new" not in broker.server.metadata.topics
+        assert "new" not in broker._server.metadata.topics
 
 
 def test_kafka_python_reads_and_is_refused_at_once(data: Path) -> None:

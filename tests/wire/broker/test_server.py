@@ -29,7 +29,7 @@ class Wire:
 
     def send(self, node_id: int, api: str, version: int, body: dict[str, Any]) -> int:
         if node_id not in self.connections:
-            endpoint = self.cluster.server.metadata.endpoints[node_id]
+            endpoint = self.cluster._server.metadata.endpoints[node_id]
             self.connections[node_id] = Connection(endpoint.host, endpoint.port)
         return self.connections[node_id].send(api, version, body)
 
@@ -57,7 +57,7 @@ def fetch_body(
 ) -> dict[str, Any]:
     partition = {"partition": 0, "fetch_offset": offset, "partition_max_bytes": 1 << 20}
     partition |= {name: more.pop(name) for name in ("current_leader_epoch",) if name in more}
-    topic = {"topic_id": cluster.server.metadata.topics["t"].topic_id.hex()} if version >= 13 else {"topic": "t"}
+    topic = {"topic_id": cluster._server.metadata.topics["t"].topic_id.hex()} if version >= 13 else {"topic": "t"}
     return {
         "max_wait_ms": wait_ms,
         "min_bytes": 1 if wait_ms else 0,
@@ -82,11 +82,11 @@ def wire(cluster: kafkalet.Cluster) -> Iterator[Wire]:
 
 
 def leader(cluster: kafkalet.Cluster) -> int:
-    return cluster.server.metadata.topics["t"].partitions[0].leader
+    return cluster._server.metadata.topics["t"].partitions[0].leader
 
 
 def follower(cluster: kafkalet.Cluster) -> int:
-    return next(node for node in cluster.server.metadata.topics["t"].partitions[0].replicas if node != leader(cluster))
+    return next(node for node in cluster._server.metadata.topics["t"].partitions[0].replicas if node != leader(cluster))
 
 
 # Starting brokers, in a thread or in the caller's event loop
@@ -98,16 +98,16 @@ def test_each_broker_has_its_own_port(cluster: kafkalet.Cluster) -> None:
 
 def test_leaders_are_spread_over_brokers(cluster: kafkalet.Cluster) -> None:
     cluster.create_topic("wide", partitions=6, replication_factor=2)
-    assert sorted(state.leader for state in cluster.server.metadata.topics["wide"].partitions) == [1, 1, 2, 2, 3, 3]
+    assert sorted(state.leader for state in cluster._server.metadata.topics["wide"].partitions) == [1, 1, 2, 2, 3, 3]
 
 
 def test_brokers_can_have_different_racks() -> None:
     with kafkalet.Cluster(2, racks=["a", "b"], config={"broker.rack": "c"}) as cluster:
-        assert [endpoint.rack for endpoint in cluster.server.metadata.endpoints.values()] == ["a", "b"]
-        assert cluster.server.nodes[2].config.broker_rack == "b"
+        assert [endpoint.rack for endpoint in cluster._server.metadata.endpoints.values()] == ["a", "b"]
+        assert cluster._server.nodes[2].config.broker_rack == "b"
         cluster.stop_broker(2)
         cluster.start_broker(2)
-        assert cluster.server.metadata.endpoints[2].rack == "b"
+        assert cluster._server.metadata.endpoints[2].rack == "b"
     with pytest.raises(ValueError, match="1 racks for 2 brokers"):
         kafkalet.Cluster(2, racks=["a"])
 
@@ -116,22 +116,22 @@ def test_brokers_can_have_different_racks() -> None:
 def test_node_id_property_sets_id_of_first_broker(name: str) -> None:
     with kafkalet.Broker(config={name: "0"}) as broker:
         broker.create_topic("t", assignments=[[0], [0]])
-        assert [(state.leader, state.replicas) for state in broker.server.metadata.topics["t"].partitions] == [
+        assert [(state.leader, state.replicas) for state in broker._server.metadata.topics["t"].partitions] == [
             (0, [0])
         ] * 2
         assert broker.produce("t", 1, build_batch([Record(0, 0, None, b"v")])) == 0
-        assert broker.server.metadata.controller_id == 0
+        assert broker._server.metadata.controller_id == 0
 
 
 def test_node_ids_of_cluster_are_consecutive_from_the_property() -> None:
     with kafkalet.Cluster(3, config={"node.id": "10"}, racks=["a", "b", "c"]) as cluster:
-        endpoints = cluster.server.metadata.endpoints
+        endpoints = cluster._server.metadata.endpoints
         assert [(node_id, endpoint.rack) for node_id, endpoint in endpoints.items()] == [
             (10, "a"),
             (11, "b"),
             (12, "c"),
         ]
-        assert [node.config.given()["node.id"] for node in cluster.server.nodes.values()] == ["10", "11", "12"]
+        assert [node.config.given()["node.id"] for node in cluster._server.nodes.values()] == ["10", "11", "12"]
         port = endpoints[11].port
         cluster.stop_broker(11)
         cluster.start_broker(11)
@@ -152,7 +152,7 @@ def test_data_directory_with_the_id_of_another_broker_is_refused(tmp_path: Path,
 def test_data_directory_is_reopened_with_its_node_id(tmp_path: Path) -> None:
     for _ in range(2):
         with kafkalet.Broker(data_dir=tmp_path, config={"node.id": "0"}, topics=["t"]) as broker:
-            assert broker.server.metadata.topics["t"].partitions[0].leader == 0
+            assert broker._server.metadata.topics["t"].partitions[0].leader == 0
         assert "node.id=0\n" in (tmp_path / "meta.properties").read_text()
 
 
@@ -166,16 +166,16 @@ def test_topic_can_have_replicas_on_stopped_broker() -> None:
         cluster.stop_broker(2)
         cluster.create_topic("t", assignments=[[2, 1], [3, 2]])
         cluster.create_topic("u", 1, 3)
-        leaders = [(state.leader, state.isr) for state in cluster.server.metadata.topics["t"].partitions]
+        leaders = [(state.leader, state.isr) for state in cluster._server.metadata.topics["t"].partitions]
         assert leaders == [(1, [1]), (3, [3])]
         with pytest.raises(KafkaError, match="partition 0 are fenced") as refused:
             cluster.create_topic("v", assignments=[[2]])
         assert refused.value.code is Code.INVALID_REPLICA_ASSIGNMENT
         cluster.produce("t", 0, batch(b"a"))
         cluster.start_broker(2)
-        assert cluster.server.metadata.topics["t"].partitions[0].isr == [1, 2]
-        assert cluster.server.nodes[2].partitions["t", 0].log.log_end_offset == 1
-        assert sorted(cluster.server.metadata.topics["u"].partitions[0].isr) == [1, 2, 3]
+        assert cluster._server.metadata.topics["t"].partitions[0].isr == [1, 2]
+        assert cluster._server.nodes[2].partitions["t", 0].log.log_end_offset == 1
+        assert sorted(cluster._server.metadata.topics["u"].partitions[0].isr) == [1, 2, 3]
 
 
 def test_requests_of_unimplemented_apis_are_counted() -> None:
@@ -266,7 +266,7 @@ def test_followers_replicate_before_produce_returns(cluster: kafkalet.Cluster) -
     cluster.produce("t", 0, batch(b"a", b"b"))
     offsets = {
         (p.log.log_end_offset, p.log.high_watermark)
-        for n in cluster.server.nodes.values()
+        for n in cluster._server.nodes.values()
         for p in n.partitions.values()
     }
     assert offsets == {(2, 2)}
@@ -356,8 +356,8 @@ def test_restarted_broker_rejoins_isr(cluster: kafkalet.Cluster) -> None:
     cluster.stop_broker(old)
     cluster.produce("t", 0, batch(b"while it was away"))
     cluster.start_broker(old)
-    assert old in cluster.server.metadata.topics["t"].partitions[0].isr
-    assert cluster.server.nodes[old].partitions["t", 0].log.log_end_offset == 1
+    assert old in cluster._server.metadata.topics["t"].partitions[0].isr
+    assert cluster._server.nodes[old].partitions["t", 0].log.log_end_offset == 1
 
 
 def test_restarted_broker_keeps_the_state_of_its_logs() -> None:
@@ -366,22 +366,22 @@ def test_restarted_broker_keeps_the_state_of_its_logs() -> None:
         cluster.create_topic("compacted", config={"cleanup.policy": "compact"})
         for name in ("t", "compacted"):
             for sequence in range(2):
-                records = [Record(0, cluster.server.clock.now_ms(), b"key", b"value", ())]
+                records = [Record(0, cluster._server.clock.now_ms(), b"key", b"value", ())]
                 cluster.produce(name, 0, build_batch(records, producer_id=7, producer_epoch=0, base_sequence=sequence))
-            cluster.server.call(cluster.server.leadership.leader_of(name, 0).log.roll)
-        cluster.server.call(lambda: cluster.server.leadership.leader_of("t", 0).delete_records(1))
-        cluster.server.run_cleaner()
-        before = cluster.server.call(lambda: [state_of_log(cluster, name) for name in ("t", "compacted")])
+            cluster._server.call(cluster._server.leadership.leader_of(name, 0).log.roll)
+        cluster._server.call(lambda: cluster._server.leadership.leader_of("t", 0).delete_records(1))
+        cluster._server.run_cleaner()
+        before = cluster._server.call(lambda: [state_of_log(cluster, name) for name in ("t", "compacted")])
         cluster.stop_broker(1)
         cluster.start_broker(1)
-        after = cluster.server.call(lambda: [state_of_log(cluster, name) for name in ("t", "compacted")])
+        after = cluster._server.call(lambda: [state_of_log(cluster, name) for name in ("t", "compacted")])
         assert after == before
         assert [state["start"] for state in before] == [1, 0]
         assert [state["first dirty"] for state in before] == [None, 2]
 
 
 def state_of_log(cluster: kafkalet.Cluster, name: str) -> dict[str, Any]:
-    log, node = cluster.server.leadership.leader_of(name, 0).log, cluster.server.nodes[1]
+    log, node = cluster._server.leadership.leader_of(name, 0).log, cluster._server.nodes[1]
     holder = node.directories.holder(name, 0)
     assert holder is not None
     return {
@@ -395,10 +395,10 @@ def state_of_log(cluster: kafkalet.Cluster, name: str) -> dict[str, Any]:
 
 
 def test_restarted_broker_keeps_its_port(cluster: kafkalet.Cluster) -> None:
-    before = cluster.server.metadata.endpoints[2].port
+    before = cluster._server.metadata.endpoints[2].port
     cluster.stop_broker(2)
     cluster.start_broker(2)
-    assert cluster.server.metadata.endpoints[2].port == before
+    assert cluster._server.metadata.endpoints[2].port == before
 
 
 def test_restarted_leader_truncates_unreplicated_records(cluster: kafkalet.Cluster) -> None:
@@ -412,9 +412,9 @@ def test_restarted_leader_truncates_unreplicated_records(cluster: kafkalet.Clust
         cluster.release_replication(node)
     cluster.produce("t", 0, batch(b"kept", b"kept too"))
     cluster.start_broker(old)
-    log = cluster.server.nodes[old].partitions["t", 0].log
+    log = cluster._server.nodes[old].partitions["t", 0].log
     assert (log.log_end_offset, log.high_watermark) == (2, 2)
-    leading = cluster.server.leadership.leader_of("t", 0).log
+    leading = cluster._server.leadership.leader_of("t", 0).log
     assert [entry.epoch for entry in log.epochs.entries] == [entry.epoch for entry in leading.epochs.entries]
 
 
@@ -429,7 +429,7 @@ def test_fetch_beyond_truncation_returns_diverging_epoch(cluster: kafkalet.Clust
 
 def test_new_leader_has_no_latest_offset_until_high_watermark_catches_up(cluster: kafkalet.Cluster, wire: Wire) -> None:
     old = leader(cluster)
-    last = [node for node in cluster.server.metadata.topics["t"].partitions[0].replicas if node != old][-1]
+    last = [node for node in cluster._server.metadata.topics["t"].partitions[0].replicas if node != old][-1]
     cluster.hold_replication(last)
     cluster.produce("t", 0, batch(b"a"))
     cluster.stop_broker(old)
@@ -442,7 +442,7 @@ def test_new_leader_has_no_latest_offset_until_high_watermark_catches_up(cluster
 
 def test_partition_without_in_sync_replica_has_no_leader(cluster: kafkalet.Cluster) -> None:
     cluster.create_topic("single", partitions=3, replication_factor=1)
-    state = cluster.server.metadata.topics["single"].partitions[0]
+    state = cluster._server.metadata.topics["single"].partitions[0]
     cluster.stop_broker(state.leader)
     assert state.leader == -1
     with pytest.raises(KafkaError) as refusal:
@@ -452,7 +452,7 @@ def test_partition_without_in_sync_replica_has_no_leader(cluster: kafkalet.Clust
 
 def test_last_replica_becomes_leader_after_restart(cluster: kafkalet.Cluster) -> None:
     cluster.create_topic("single", partitions=3, replication_factor=1)
-    state = cluster.server.metadata.topics["single"].partitions[0]
+    state = cluster._server.metadata.topics["single"].partitions[0]
     only = state.leader
     cluster.stop_broker(only)
     cluster.start_broker(only)
@@ -467,7 +467,7 @@ def test_elect_leader_moves_leadership(cluster: kafkalet.Cluster) -> None:
 
 def test_acks_all_fails_with_too_few_in_sync_replicas(cluster: kafkalet.Cluster, wire: Wire) -> None:
     cluster.create_topic("safe", 1, 3, {"min.insync.replicas": "2"})
-    state = cluster.server.metadata.topics["safe"].partitions[0]
+    state = cluster._server.metadata.topics["safe"].partitions[0]
     for node in [node for node in state.replicas if node != state.leader]:
         cluster.stop_broker(node)
     partition = {"index": 0, "records": [{"raw": batch(b"a").hex()}]}
@@ -492,10 +492,10 @@ def test_cluster_with_data_directory_is_restored(tmp_path: Path) -> None:
     with kafkalet.Cluster(brokers=2, data_dir=tmp_path) as first:
         first.create_topic("t", 2, 2, {"retention.ms": "-1"})
         first.produce("t", 1, batch(b"a", b"b"))
-        topic_id, cluster_id = first.server.metadata.topics["t"].topic_id, first.server.metadata.cluster_id
+        topic_id, cluster_id = first._server.metadata.topics["t"].topic_id, first._server.metadata.cluster_id
     with kafkalet.Cluster(brokers=2, data_dir=tmp_path) as second:
-        topic = second.server.metadata.topics["t"]
-        assert (topic.topic_id, topic.config, second.server.metadata.cluster_id) == (
+        topic = second._server.metadata.topics["t"]
+        assert (topic.topic_id, topic.config, second._server.metadata.cluster_id) == (
             topic_id,
             {"retention.ms": "-1"},
             cluster_id,
@@ -505,22 +505,22 @@ def test_cluster_with_data_directory_is_restored(tmp_path: Path) -> None:
 
 def test_producer_ids_are_not_reused_after_restart(tmp_path: Path) -> None:
     with kafkalet.Broker(data_dir=tmp_path) as first:
-        given = first.server.call(first.server.controller.producer_ids.take)
+        given = first._server.call(first._server.controller.producer_ids.take)
     with kafkalet.Broker(data_dir=tmp_path) as second:
-        assert second.server.call(second.server.controller.producer_ids.take) > given
+        assert second._server.call(second._server.controller.producer_ids.take) > given
 
 
 def test_producer_ids_are_not_reused_after_two_restarts(tmp_path: Path) -> None:
     with kafkalet.Cluster(data_dir=tmp_path) as first:
-        given = first.server.call(first.server.controller.producer_ids.take)
+        given = first._server.call(first._server.controller.producer_ids.take)
     with kafkalet.Cluster(data_dir=tmp_path):
         pass
     with kafkalet.Cluster(data_dir=tmp_path) as third:
-        assert third.server.call(third.server.controller.producer_ids.take) > given
+        assert third._server.call(third._server.controller.producer_ids.take) > given
 
 
 def test_deleted_topic_stays_deleted_after_restart(tmp_path: Path) -> None:
     with kafkalet.Broker(data_dir=tmp_path, topics=["t", "u"]) as first:
         first.delete_topic("t")
     with kafkalet.Broker(data_dir=tmp_path) as second:
-        assert list(second.server.metadata.topics) == ["u"]
+        assert list(second._server.metadata.topics) == ["u"]

@@ -88,7 +88,7 @@ def test_connections_are_those_of_all_listeners(cluster: kafkalet.Cluster) -> No
 def test_listener_that_is_not_advertised_has_no_brokers() -> None:
     config = TWO | {"advertised.listeners": "IN://kafka:9092"}
     with kafkalet.Broker(config=config, topics=["t"]) as broker:
-        port = broker.server.brokers[1].listeners[1]._socket.getsockname()[1]  # type: ignore[union-attr]
+        port = broker._server.brokers[1].listeners[1]._socket.getsockname()[1]  # type: ignore[union-attr]
         with closing(Connection("127.0.0.1", port)) as asked:
             answers = [asked.ask("Metadata", version, {"topics": [{"name": "t"}]}) for version in (5, 6)]
         assert broker.bootstrap_servers == "kafka:9092"

@@ -44,7 +44,7 @@ def test_repr_of_log_view_shows_offsets(broker: kafkalet.Broker) -> None:
 def test_segments_have_base_offset_size_and_largest_timestamp(broker: kafkalet.Broker) -> None:
     first, second = timed(1000, 5000), timed(3000)
     broker.produce("t", 0, first)
-    broker.server.call(broker.server.leadership.leader_of("t", 0).log.roll)
+    broker._server.call(broker._server.leadership.leader_of("t", 0).log.roll)
     broker.produce("t", 0, second)
     assert broker.log("t", 0).segments == [SegmentView(0, len(first), 5000), SegmentView(2, len(second), 3000)]
 
@@ -55,7 +55,7 @@ def test_empty_segment_has_no_timestamp(broker: kafkalet.Broker) -> None:
 
 def test_batches_of_all_segments_are_listed(broker: kafkalet.Broker) -> None:
     broker.produce("t", 0, batch(b"a", b"b"))
-    broker.server.call(broker.server.leadership.leader_of("t", 0).log.roll)
+    broker._server.call(broker._server.leadership.leader_of("t", 0).log.roll)
     broker.produce("t", 0, batch(b"c"))
     found = broker.log("t", 0).batches
     assert [(entry.base_offset, entry.last_offset) for entry in found] == [(0, 1), (2, 2)]
@@ -65,7 +65,7 @@ def test_batches_of_all_segments_are_listed(broker: kafkalet.Broker) -> None:
 def test_batches_below_log_start_are_listed_until_segment_is_deleted(broker: kafkalet.Broker) -> None:
     for value in (b"a", b"b"):
         broker.produce("t", 0, batch(value))
-    broker.server.call(lambda: broker.server.leadership.leader_of("t", 0).delete_records(1))
+    broker._server.call(lambda: broker._server.leadership.leader_of("t", 0).delete_records(1))
     log = broker.log("t", 0)
     assert log.log_start_offset == 1
     assert [entry.base_offset for entry in log.batches] == [0, 1]
@@ -150,7 +150,7 @@ def test_transaction_view_shows_each_state() -> None:
         assert view == TransactionView("x", "Empty", tx.producer_id, 0, 60_000, [], -1, tx.node)
         assert tx.add() == Code.NONE
         view = cluster.transaction("x")
-        assert (view.state, view.partitions, view.started_ms) == ("Ongoing", [("t", 0)], cluster.server.clock.now_ms())
+        assert (view.state, view.partitions, view.started_ms) == ("Ongoing", [("t", 0)], cluster._server.clock.now_ms())
         assert tx.end() == Code.NONE
         view = cluster.transaction("x")
         assert (view.state, view.partitions) == ("CompleteCommit", [])

@@ -364,8 +364,8 @@ def test_end_leaves_no_thread_and_no_socket() -> None:
         stream.readline()
         waiting = threading.Thread(target=lambda: answers.append(api.ask("POST", "/v1/topics/t/wait").status))
         waiting.start()
-        with broker.server.watchers.watch() as changed:
-            while len(broker.server.watchers._events) < 3:  # this one, the stream, and the wait
+        with broker._server.watchers.watch() as changed:
+            while len(broker._server.watchers._events) < 3:  # this one, the stream, and the wait
                 changed.wait(0.01)
     control.close()
     control.close()
@@ -383,8 +383,8 @@ def test_server_that_closes_before_its_brokers_ends_its_waits() -> None:
         control = ControlServer(broker)
         connection = Asking(control).connect()
         connection.request("POST", "/v1/topics/t/wait", '{"timeout_s": 100}', {"Content-Type": JSON})
-        with broker.server.watchers.watch() as changed:
-            while len(broker.server.watchers._events) < 2:
+        with broker._server.watchers.watch() as changed:
+            while len(broker._server.watchers._events) < 2:
                 changed.wait(0.01)
         [thread] = control._http._threads_by_socket.values()
         control.close()
@@ -405,7 +405,7 @@ def test_server_that_closes_before_its_brokers_ends_its_waits() -> None:
 )
 def test_request_ends_when_its_client_has_gone(api: Asking, method: str, path: str, body: Any) -> None:
     connection = api.connect()
-    watchers = api.cluster.server.watchers
+    watchers = api.cluster._server.watchers
     with watchers.watch():
         data = None if body is None else json.dumps(body)
         connection.request(method, path, data, {"Content-Type": JSON})
@@ -420,7 +420,7 @@ def test_request_ends_when_its_client_has_gone(api: Asking, method: str, path: s
 def test_wait_ends_when_the_client_has_gone_although_its_body_was_late(api: Asking) -> None:
     body = b'{"timeout_s": 3600}'
     head = f"POST /v1/topics/t/wait HTTP/1.1\r\nHost: localhost\r\nContent-Type: {JSON}\r\nContent-Length: {len(body)}"
-    watchers = api.cluster.server.watchers
+    watchers = api.cluster._server.watchers
     with socket.create_connection(("127.0.0.1", api.control.port), timeout=20) as connection:
         connection.sendall(f"{head}\r\nExpect: 100-continue\r\n\r\n".encode())
         assert connection.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"

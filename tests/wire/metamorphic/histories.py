@@ -171,7 +171,7 @@ class _Player:
     # Requests, repeated until no broker asks for it
 
     def leader(self, partition: int) -> int:
-        state = self.deployment.cluster.server.metadata.partition(TOPIC, partition)
+        state = self.deployment.cluster._server.metadata.partition(TOPIC, partition)
         assert state is not None
         return state.leader
 

@@ -86,9 +86,9 @@ class Deployment:
 
     def _intercept(self, cluster: Cluster, node_id: int) -> None:
         def install() -> None:
-            cluster.server.brokers[node_id].router.hooks.intercept = call_handler
+            cluster._server.brokers[node_id].router.hooks.intercept = call_handler
 
-        cluster.server.call(install)
+        cluster._server.call(install)
 
     def disturb(self, step: int) -> None:
         """Do to the cluster what the layout prescribes before this step."""

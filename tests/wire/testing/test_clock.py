@@ -165,10 +165,10 @@ def test_idle_producer_id_expires(kafka: kafkalet.Broker) -> None:
     producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "enable.idempotence": True})
     producer.produce("orders", b"one")
     assert producer.flush(TIMEOUT_S) == 0
-    producers = kafka.server.leadership.leader_of("orders", 0).log.producers
-    assert kafka.server.call(lambda: len(producers)) == 1
+    producers = kafka._server.leadership.leader_of("orders", 0).log.producers
+    assert kafka._server.call(lambda: len(producers)) == 1
     kafka.clock.advance(days=2)  # producer.id.expiration.ms is one day by default
-    assert kafka.server.call(lambda: len(producers)) == 0
+    assert kafka._server.call(lambda: len(producers)) == 0
 
 
 def test_unused_transactional_id_expires(kafka: kafkalet.Broker) -> None:
@@ -198,7 +198,7 @@ def test_open_transaction_times_out(kafka: kafkalet.Broker) -> None:
 def test_long_poll_continues(wire: Wire) -> None:
     with wire.waiting("Fetch", 12, wire.fetch_body(wait_ms=60_000)) as receive:
         wire.cluster.clock.advance(hours=2)
-        assert len(wire.cluster.server.nodes[1].purgatory) == 1
+        assert len(wire.cluster._server.nodes[1].purgatory) == 1
         records = batch(b"a", time=wire.cluster.clock.now_ms())
         wire.produce(records)
         assert fetched(receive())["records"]
@@ -219,10 +219,10 @@ def test_long_poll_after_sessions_have_advanced_ends_in_real_time(wire: Wire) ->
 
 def test_idle_connection_stays_open(wire: Wire) -> None:
     wire.fetch()
-    connections = list(wire.cluster.server.brokers[1].connections)
+    connections = list(wire.cluster._server.brokers[1].connections)
     wire.cluster.clock.advance(hours=2)
     wire.fetch()
-    assert list(wire.cluster.server.brokers[1].connections) == connections
+    assert list(wire.cluster._server.brokers[1].connections) == connections
 
 
 def test_idle_connection_is_closed_if_sessions_advance(wire: Wire) -> None:
@@ -239,7 +239,7 @@ def test_followers_stay_in_sync() -> None:
     with on_the_wire(3) as wire:
         wire.produce(batch(b"a", time=wire.cluster.clock.now_ms()))
         wire.cluster.clock.advance(hours=2)
-        assert sorted(wire.cluster.server.metadata.existing_partition("t", 0).isr) == [1, 2, 3]
+        assert sorted(wire.cluster._server.metadata.existing_partition("t", 0).isr) == [1, 2, 3]
 
 
 def test_follower_that_is_held_back_leaves_the_in_sync_replicas() -> None:
@@ -247,7 +247,7 @@ def test_follower_that_is_held_back_leaves_the_in_sync_replicas() -> None:
         wire.cluster.hold_replication(3, "t")
         wire.produce(batch(b"a", time=wire.cluster.clock.now_ms()))
         wire.cluster.clock.advance(minutes=1)  # replica.lag.time.max.ms is 30 seconds by default
-        assert sorted(wire.cluster.server.metadata.existing_partition("t", 0).isr) == [1, 2]
+        assert sorted(wire.cluster._server.metadata.existing_partition("t", 0).isr) == [1, 2]
 
 
 # The clock of a cluster

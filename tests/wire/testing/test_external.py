@@ -199,7 +199,7 @@ def test_external_cluster_skips_tests_that_need_kafkalet(pytester: pytest.Pytest
             *("-p", "no:cacheprovider", "-rs", "--kafka-external", broker.bootstrap_servers)
         )
         result.assert_outcomes(passed=3, skipped=6)
-        assert [name for name in broker.server.metadata.topics if not name.startswith("__")] == []
+        assert [name for name in broker._server.metadata.topics if not name.startswith("__")] == []
     result.stdout.fnmatch_lines(
         [
             f"kafkalet: tests run against the Kafka cluster at {broker_address(result)}",
@@ -227,6 +227,6 @@ def test_topic_of_the_marker_that_exists_already_is_refused(pytester: pytest.Pyt
         result = pytester.runpytest_subprocess(
             *("-p", "no:cacheprovider", "--kafka-external", broker.bootstrap_servers)
         )
-        assert list(broker.server.metadata.topics) == ["orders"]
+        assert list(broker._server.metadata.topics) == ["orders"]
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*test_one: topic orders exists in the external cluster;*"])

@@ -146,10 +146,10 @@ def test_hanging_request_is_handled_after_its_client_has_disconnected(kafka: Bro
         connection.send("CreateTopics", 4, {"topics": [topic], "timeout_ms": 1000, "validate_only": False})
         fault.wait_until_fired()
         connection.close()
-        assert "new" not in kafka.server.metadata.topics
+        assert "new" not in kafka._server.metadata.topics
         fault.release()
         kafka.topic("t").send("x")  # runs in the event loop after the released request
-        assert "new" in kafka.server.metadata.topics
+        assert "new" in kafka._server.metadata.topics
 
 
 def test_barrier_releases_the_requests_of_two_clients_together(kafka: Broker) -> None:

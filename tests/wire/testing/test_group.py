@@ -347,7 +347,7 @@ def epoch_of(kafka: Broker) -> int:
         assert isinstance(group, ClassicGroup)
         return group.generation
 
-    return kafka.server.call(look)
+    return kafka._server.call(look)
 
 
 def test_rebalance_without_members_raises(kafka: Broker) -> None:
@@ -438,7 +438,7 @@ def test_offsets_after_seek_survive_a_new_coordinator() -> None:
     with Cluster(brokers=2, config={"offsets.topic.replication.factor": 2}) as kafka:
         kafka.topic("t", partitions=1)
         group = kafka.group("g").seek(7, "t")
-        leader = next(node for node, each in kafka.server.brokers.items() if each.coordinators.loaded_group_shards())
+        leader = next(node for node, each in kafka._server.brokers.items() if each.coordinators.loaded_group_shards())
         kafka.broker(leader).stop()
         assert group.committed() == {("t", 0): 7}
 

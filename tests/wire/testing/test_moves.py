@@ -21,7 +21,7 @@ def kafka() -> Iterator[Cluster]:
 
 def coordinator(kafka: Cluster, group: str) -> int:
     """Return the coordinator of a group."""
-    topic = kafka.server.metadata.topics["__consumer_offsets"]
+    topic = kafka._server.metadata.topics["__consumer_offsets"]
     leader: int = topic.partitions[partition_of(group, len(topic.partitions))].leader
     return leader
 
@@ -86,9 +86,9 @@ def test_move_needs_either_a_group_or_a_transactional_id(kafka: Cluster, options
 
 def test_rolling_restart_moves_leaders_and_keeps_all_replicas_in_sync(kafka: Cluster) -> None:
     servers = kafka.bootstrap_servers
-    epochs = [state.leader_epoch for state in kafka.server.metadata.topics["t"].partitions]
+    epochs = [state.leader_epoch for state in kafka._server.metadata.topics["t"].partitions]
     kafka.roll()
-    partitions = kafka.server.metadata.topics["t"].partitions
+    partitions = kafka._server.metadata.topics["t"].partitions
     assert all(sorted(state.isr) == [1, 2, 3] for state in partitions)
     assert all(state.leader_epoch > epoch for state, epoch in zip(partitions, epochs, strict=True))
     assert kafka.bootstrap_servers == servers

@@ -174,7 +174,7 @@ def test_child_forked_in_the_event_loop_cannot_use_the_broker() -> None:
         async with kafkalet.Broker() as broker:
             broker.create_topic("t")
             fork(lambda: broker.create_topic("u"))
-            assert list(broker.server.metadata.topics) == ["t"]
+            assert list(broker._server.metadata.topics) == ["t"]
 
     asyncio.run(main())
     """

@@ -191,7 +191,7 @@ def test_clients_are_shown_with_their_last_request(kafka: Broker) -> None:
 
 def test_clients_are_shown_without_a_journal() -> None:
     kafka = Broker()
-    kafka.server.journal = None
+    kafka._server.journal = None
     with kafka:
         producer = produce(kafka)
         assert what_clients_do(kafka)[0].startswith("app: last request Produce v")

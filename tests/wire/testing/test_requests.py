@@ -203,7 +203,7 @@ def test_clear_forgets_earlier_requests(kafka: Broker) -> None:
 
 def test_count_is_correct_after_requests_were_dropped() -> None:
     broker = Broker()
-    broker.server.journal = Journal(most_requests=20)
+    broker._server.journal = Journal(most_requests=20)
     with broker:
         wire = connected(broker)
         mark = broker.requests.mark()
@@ -311,8 +311,8 @@ def test_wait_that_times_out_shows_the_last_requests(kafka: Broker) -> None:
 def test_wait_leaves_no_listener(kafka: Broker) -> None:
     with pytest.raises(AssertionError):
         kafka.requests.wait_for("Fetch", timeout=0)
-    assert kafka.server.journal is not None
-    assert kafka.server.journal._listeners == ()
+    assert kafka._server.journal is not None
+    assert kafka._server.journal._listeners == ()
 
 
 def test_requests_of_the_asynchronous_kit() -> None:

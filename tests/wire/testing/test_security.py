@@ -55,7 +55,7 @@ def test_users_are_added_and_removed(broker: kafkalet.Broker) -> None:
     assert repr(broker.users) == "<users: alice, bob>"
     broker.users.remove("bob")
     assert list(broker.users) == ["alice"]
-    assert {name for name, _ in broker.server.metadata.scram_credentials} == {"alice"}
+    assert {name for name, _ in broker._server.metadata.scram_credentials} == {"alice"}
 
 
 def test_unknown_user_cannot_be_removed(broker: kafkalet.Broker) -> None:
@@ -82,19 +82,19 @@ def test_reset_restores_the_first_users_and_acls(broker: kafkalet.Broker) -> Non
     broker.reset()
     assert broker.users.names == ["alice"]
     assert broker.acls.texts == ["alice:read:topic:orders*", "alice:write:topic:orders*"]
-    assert ("alice", ScramMechanism.SCRAM_SHA_256) in broker.server.metadata.scram_credentials
-    given = broker.server.config.static["listener.name.sasl_plaintext.plain.sasl.jaas.config"]
+    assert ("alice", ScramMechanism.SCRAM_SHA_256) in broker._server.metadata.scram_credentials
+    given = broker._server.config.static["listener.name.sasl_plaintext.plain.sasl.jaas.config"]
     assert ("user_alice" in given, "user_bob" in given) == (True, False)
 
 
 def test_snapshot_has_acls_and_scram_credentials(broker: kafkalet.Broker) -> None:
-    credentials = dict(broker.server.metadata.scram_credentials)
+    credentials = dict(broker._server.metadata.scram_credentials)
     snapshot = broker.snapshot()
     broker.acls.remove("alice:read,write:topic:orders*")
     broker.users.remove("alice")
     broker.restore(snapshot)
     assert broker.acls.texts == ["alice:read:topic:orders*", "alice:write:topic:orders*"]
-    assert broker.server.metadata.scram_credentials == credentials
+    assert broker._server.metadata.scram_credentials == credentials
 
 
 def test_acls_and_users_survive_a_restart_with_a_data_directory(tmp_path: Path) -> None:
@@ -109,10 +109,10 @@ def test_restarted_broker_knows_added_users(broker: kafkalet.Broker) -> None:
     broker.users.add("bob", "secret")
     broker.broker(1).stop()
     broker.broker(1).start()
-    [listener] = broker.server.brokers[1].listeners
+    [listener] = broker._server.brokers[1].listeners
     assert (
         "user_bob"
-        in broker.server.brokers[1].node.config.static[f"listener.name.{listener.name.lower()}.plain.sasl.jaas.config"]
+        in broker._server.brokers[1].node.config.static[f"listener.name.{listener.name.lower()}.plain.sasl.jaas.config"]
     )
 
 
@@ -168,7 +168,7 @@ def test_files_of_clients_are_removed_when_the_broker_stops() -> None:
 
 def test_certificate_is_valid_for_the_advertised_host() -> None:
     with kafkalet.Broker(tls=True, advertise=("kafka.example", 9092)) as broker:
-        [[port]] = broker.server._addresses.ports.values()
+        [[port]] = broker._server._addresses.ports.values()
         context = ssl.create_default_context(cadata=broker.client_config()["ssl.ca.pem"])
         with (
             socket.create_connection(("127.0.0.1", port), timeout=20) as client,

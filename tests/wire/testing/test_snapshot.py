@@ -107,8 +107,8 @@ def test_open_transaction_is_committed_after_restore(broker: Broker) -> None:
 
 def test_contents_are_replaced_while_clients_are_busy(broker: Broker) -> None:
     errors: list[object] = []
-    loop = broker.server.host.loop
-    broker.server.call(lambda: loop.set_exception_handler(lambda _, context: errors.append(context)))
+    loop = broker._server.host.loop
+    broker._server.call(lambda: loop.set_exception_handler(lambda _, context: errors.append(context)))
     has_ended = threading.Event()
     settings = {"bootstrap.servers": broker.bootstrap_servers, "reconnect.backoff.ms": 1, "reconnect.backoff.max.ms": 5}
 
@@ -134,7 +134,7 @@ def test_contents_are_replaced_while_clients_are_busy(broker: Broker) -> None:
 
 def test_ports_stay_reserved_while_the_brokers_are_opened_again(monkeypatch: pytest.MonkeyPatch) -> None:
     with Cluster(brokers=2) as cluster:
-        open_brokers, free = cluster.server._open, []
+        open_brokers, free = cluster._server._open, []
 
         def look(*arguments: Any) -> None:
             for address in addresses:
@@ -144,7 +144,7 @@ def test_ports_stay_reserved_while_the_brokers_are_opened_again(monkeypatch: pyt
             open_brokers(*arguments)
 
         addresses = [cluster.broker(node_id).address for node_id in (1, 2)]
-        monkeypatch.setattr(cluster.server, "_open", look)
+        monkeypatch.setattr(cluster._server, "_open", look)
         cluster.reset()
         assert free == []
         assert [cluster.broker(node_id).address for node_id in (1, 2)] == addresses

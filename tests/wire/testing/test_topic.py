@@ -247,7 +247,7 @@ def test_reading_starts_at_the_log_start_offset(broker: Broker) -> None:
     client = KafkaConsumer(bootstrap_servers=broker.bootstrap_servers)
     assert client.end_offsets([TopicPartition("t", 0)])
     client.close()
-    broker.server.call(lambda: broker.server.leadership.leader_of("t", 0).delete_records(1))
+    broker._server.call(lambda: broker._server.leadership.leader_of("t", 0).delete_records(1))
     assert topic.values() == [b"b"]
 
 
@@ -481,8 +481,8 @@ def test_predicate_of_all_records_waits_for_the_leaders(leaderless: Topic) -> No
 def test_wait_reads_only_partitions_that_have_grown(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
     topic = broker.topic("t", partitions=1000).send("v", partition=999)
     calls: list[object] = []
-    call = broker.server.call
-    monkeypatch.setattr(broker.server, "call", lambda function: (calls.append(function), call(function))[1])
+    call = broker._server.call
+    monkeypatch.setattr(broker._server, "call", lambda function: (calls.append(function), call(function))[1])
     assert [record.partition for record in topic.wait_for(1)] == [999]
     assert len(calls) == 3  # the ends, the records, and whether they are still those of the topic
 

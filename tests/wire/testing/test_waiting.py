@@ -56,4 +56,4 @@ def test_failure_shows_what_clients_do() -> None:
 
 def test_wait_ends_although_changes_never_pause() -> None:
     with Broker() as broker, pytest.raises(AssertionError, match="nothing came"):
-        wait(broker, lambda: broker.server.watchers.touch(), 0.05, lambda: "nothing came")
+        wait(broker, lambda: broker._server.watchers.touch(), 0.05, lambda: "nothing came")

@@ -215,12 +215,12 @@ def observe(cluster: Cluster, most_bytes: int = MOST_BYTES, *, sees_everything: 
     Without `sees_everything`, clients may use producer ids, member ids and topic ids that they received earlier. This
     is also the case if clients have sent requests to the cluster before.
     """
-    observation = Observation(cluster.server, most_bytes, sees_everything=sees_everything)
-    cluster.server.call(observation.begin)
+    observation = Observation(cluster._server, most_bytes, sees_everything=sees_everything)
+    cluster._server.call(observation.begin)
     try:
         yield observation
     finally:
-        if cluster.server.host.is_running:
-            cluster.server.call(observation.end)
+        if cluster._server.host.is_running:
+            cluster._server.call(observation.end)
         else:
             observation.end()

@@ -38,11 +38,11 @@ class Asking:
             answer = self.begin(api, version, node, **fields)
             return finish(answer) if inspect.iscoroutine(answer) else answer
 
-        return as_returned(api, version, self.cluster.server.call(handle))
+        return as_returned(api, version, self.cluster._server.call(handle))
 
     def begin(self, api: Api, version: int, node: int = 1, **fields: Any) -> Any:
         """Call the handler in the thread of the cluster, and return its response or a coroutine."""
-        context = Context(self.cluster.server.brokers[node], NoClient(), ("127.0.0.1", 1), "PLAINTEXT")
+        context = Context(self.cluster._server.brokers[node], NoClient(), ("127.0.0.1", 1), "PLAINTEXT")
         context.api, context.version, context.client_id, context.correlation_id = api, version, "tester", 1
         handler = importlib.import_module(f"kafkalet.broker.apis.{api.module}")
         return handler.handle(as_received(api, version, fields), context)

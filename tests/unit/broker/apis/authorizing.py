@@ -30,6 +30,6 @@ def grant(
 ) -> Acl:
     """Allow the client an operation."""
     acl = Acl(resource_type, PatternType.LITERAL, name, "User:ANONYMOUS", "*", operation, permission)
-    server = ask.cluster.server
+    server = ask.cluster._server
     server.call(lambda: server.controller.create_acls([acl]))
     return acl

@@ -34,7 +34,7 @@ class Log:
 
     @property
     def leader(self) -> Partition:
-        return self.cluster.server.leadership.leader_of(self.topic, 0)
+        return self.cluster._server.leadership.leader_of(self.topic, 0)
 
     def append(self, *sizes: int) -> None:
         self.leader.append(batch(*(b"x" * size for size in sizes)))

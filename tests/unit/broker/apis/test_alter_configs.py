@@ -24,7 +24,7 @@ def test_property_left_out_of_the_request_returns_to_its_default() -> None:
     with asking() as ask:
         ask.cluster.create_topic("t", config={"retention.ms": "1", "segment.ms": "2"})
         assert alter(ask, TOPIC, "t", segment_ms="3")["error_code"] == 0
-        log = ask.cluster.server.nodes[1].partitions["t", 0].log
+        log = ask.cluster._server.nodes[1].partitions["t", 0].log
         assert (log.config.retention_ms, log.config.segment_ms) == (604_800_000, 3)
 
 
@@ -32,7 +32,7 @@ def test_cluster_wide_properties_are_replaced() -> None:
     with asking(kafka_version="3.9") as ask:
         assert alter(ask, BROKER, "", max_connections="5")["error_code"] == 0
         assert alter(ask, BROKER, "", message_max_bytes="500")["error_code"] == 0
-        node = ask.cluster.server.nodes[1]
+        node = ask.cluster._server.nodes[1]
         assert (node.config.max_connections, node.config.log_config({}).max_message_bytes) == (2**31 - 1, 500)
 
 
@@ -46,7 +46,7 @@ def test_validate_only_changes_nothing() -> None:
     with asking() as ask:
         ask.cluster.create_topic("t", config={"retention.ms": "1"})
         assert alter(ask, TOPIC, "t", validate_only=True, segment_ms="3")["error_code"] == 0
-        assert ask.cluster.server.metadata.topics["t"].config == {"retention.ms": "1"}
+        assert ask.cluster._server.metadata.topics["t"].config == {"retention.ms": "1"}
 
 
 def test_duplicate_resource_is_refused_both_times() -> None:

@@ -26,7 +26,7 @@ def move(ask: Asking, replicas: list[int] | None, version: int = 1, **fields: An
 
 
 def state_of(ask: Asking) -> PartitionState:
-    state = ask.cluster.server.metadata.partition("t", 0)
+    state = ask.cluster._server.metadata.partition("t", 0)
     assert state is not None
     return state
 
@@ -41,7 +41,7 @@ def moving(ask: Asking) -> list[tuple[list[int], list[int], list[int]]]:
 
 
 def holders(ask: Asking) -> list[int]:
-    return [node_id for node_id, node in ask.cluster.server.nodes.items() if ("t", 0) in node.partitions]
+    return [node_id for node_id, node in ask.cluster._server.nodes.items() if ("t", 0) in node.partitions]
 
 
 def test_reassignment_copies_the_log_and_deletes_old_replicas_immediately() -> None:
@@ -53,10 +53,10 @@ def test_reassignment_copies_the_log_and_deletes_old_replicas_immediately() -> N
         assert (state.replicas, state.isr, state.leader, state.leader_epoch) == ([3, 2], [2, 3], 3, 1)
         assert holders(ask) == [2, 3]
         assert moving(ask) == []
-        log = ask.cluster.server.nodes[3].partitions["t", 0].log
+        log = ask.cluster._server.nodes[3].partitions["t", 0].log
         assert (log.log_end_offset, log.high_watermark) == (1, 1)
         ask.cluster.produce("t", 0, BATCH)
-        assert ask.cluster.server.nodes[2].partitions["t", 0].log.log_end_offset == 2
+        assert ask.cluster._server.nodes[2].partitions["t", 0].log.log_end_offset == 2
 
 
 def test_reordered_replicas_keep_the_leader() -> None:

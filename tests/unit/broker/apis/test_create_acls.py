@@ -22,7 +22,7 @@ def test_acl_of_a_user_can_be_created() -> None:
     with authorizing(config=SUPER_USER) as ask:
         answer = ask(Api.CREATE_ACLS, 3, creations=[creation("User:b", resource_type=7, operation=13)])
         assert answer["results"] == [{"error_code": 0, "error_message": ""}]
-        [acl] = ask.cluster.server.metadata.acls
+        [acl] = ask.cluster._server.metadata.acls
         assert (acl.resource_type, acl.operation) == (ResourceType.USER, Operation.CREATE_TOKENS)
 
 
@@ -41,7 +41,7 @@ def test_all_brokers_see_a_new_acl() -> None:
         for node in (1, 2):
             answer = ask(Api.CREATE_ACLS, 3, node=node, creations=[creation("t")])
             assert answer["results"][0]["error_code"] == 0
-        assert len(ask.cluster.server.metadata.acls) == 2
+        assert len(ask.cluster._server.metadata.acls) == 2
 
 
 def test_too_many_new_acls_are_refused_by_the_controller(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,15 +53,15 @@ def test_too_many_new_acls_are_refused_by_the_controller(monkeypatch: pytest.Mon
         results = ask(Api.CREATE_ACLS, 3, creations=[creation("v"), creation("w"), creation("")])["results"]
         codes = [result["error_code"] for result in results]
         assert codes == [Code.POLICY_VIOLATION, Code.POLICY_VIOLATION, Code.INVALID_REQUEST]
-        assert len(ask.cluster.server.metadata.acls) == 2
+        assert len(ask.cluster._server.metadata.acls) == 2
 
 
 def test_acls_survive_a_restart(tmp_path: Path) -> None:
     with authorizing(config=SUPER_USER, data_dir=tmp_path) as ask:
         ask(Api.CREATE_ACLS, 3, creations=[creation("t"), creation("u", permission_type=2)])
-        created = list(ask.cluster.server.metadata.acls)
+        created = list(ask.cluster._server.metadata.acls)
     with authorizing(config=SUPER_USER, data_dir=tmp_path) as ask:
-        assert list(ask.cluster.server.metadata.acls) == created
+        assert list(ask.cluster._server.metadata.acls) == created
 
 
 def test_snapshot_has_the_acls_and_reset_removes_them() -> None:
@@ -69,14 +69,14 @@ def test_snapshot_has_the_acls_and_reset_removes_them() -> None:
         ask(Api.CREATE_ACLS, 3, creations=[creation("t")])
         snapshot = ask.cluster.snapshot()
         ask.cluster.reset()
-        assert not len(ask.cluster.server.metadata.acls)
+        assert not len(ask.cluster._server.metadata.acls)
         ask.cluster.restore(snapshot)
-        assert [acl.resource_name for acl in ask.cluster.server.metadata.acls] == ["t"]
+        assert [acl.resource_name for acl in ask.cluster._server.metadata.acls] == ["t"]
 
 
 def test_acls_that_cannot_be_saved_are_not_created(monkeypatch: pytest.MonkeyPatch) -> None:
     with authorizing(config=SUPER_USER) as ask:
-        controller = ask.cluster.server.controller
+        controller = ask.cluster._server.controller
 
         def fail() -> None:
             raise KafkaError(Code.KAFKA_STORAGE_ERROR)

@@ -20,7 +20,7 @@ def grow(ask: Asking, count: int, *replicas: list[int], validate_only: bool = Fa
 
 
 def leaders(ask: Asking) -> list[int]:
-    return [partition.leader for partition in ask.cluster.server.metadata.topics["t"].partitions]
+    return [partition.leader for partition in ask.cluster._server.metadata.topics["t"].partitions]
 
 
 def test_leaders_of_new_partitions_continue_round_robin() -> None:
@@ -28,7 +28,7 @@ def test_leaders_of_new_partitions_continue_round_robin() -> None:
         ask.cluster.create_topic("t", 2, 2)
         assert grow(ask, 6)["error_code"] == 0
         assert leaders(ask) == [1, 2, 3, 1, 2, 3]
-        assert all(len(partition.replicas) == 2 for partition in ask.cluster.server.metadata.topics["t"].partitions)
+        assert all(len(partition.replicas) == 2 for partition in ask.cluster._server.metadata.topics["t"].partitions)
         assert ask.cluster.log("t", 5).log_end_offset == 0
 
 

@@ -25,7 +25,7 @@ def test_partitions_and_leaders_are_spread_over_the_brokers() -> None:
     with asking(brokers=3) as ask:
         [made] = create(ask, {"name": "t", "num_partitions": 3, "replication_factor": 2})
         assert (made["error_code"], made["num_partitions"], made["replication_factor"]) == (0, 3, 2)
-        partitions = ask.cluster.server.metadata.topics["t"].partitions
+        partitions = ask.cluster._server.metadata.topics["t"].partitions
         assert sorted(partition.leader for partition in partitions) == [1, 2, 3]
         assert all(len(partition.replicas) == 2 for partition in partitions)
 
@@ -61,7 +61,7 @@ def test_tiered_storage_is_refused() -> None:
 def test_response_contains_the_topic_id() -> None:
     with asking() as ask:
         [made] = create(ask, {"name": "t"})
-        assert made["topic_id"] == ask.cluster.server.metadata.topics["t"].topic_id
+        assert made["topic_id"] == ask.cluster._server.metadata.topics["t"].topic_id
         [seen] = create(ask, {"name": "u"}, validate_only=True)
         assert seen["topic_id"] not in (bytes(16), made["topic_id"])
 
@@ -71,7 +71,7 @@ def test_explicit_assignment_is_used_with_the_first_replica_as_leader() -> None:
         assignments = [{"partition_index": 1, "broker_ids": [3, 1]}, {"partition_index": 0, "broker_ids": [2, 3]}]
         [made] = create(ask, {"name": "t", "assignments": assignments})
         assert made["error_code"] == 0
-        partitions = ask.cluster.server.metadata.topics["t"].partitions
+        partitions = ask.cluster._server.metadata.topics["t"].partitions
         assert [(partition.leader, partition.replicas) for partition in partitions] == [(2, [2, 3]), (3, [3, 1])]
 
 
@@ -88,14 +88,14 @@ def test_too_many_partitions_are_refused_before_any_topic_is_created() -> None:
         for count in (10_000, 10_001, 2**31 - 1):
             answers = create(ask, {"name": "t", "num_partitions": count}, {"name": "u"})
             assert [answer["error_code"] for answer in answers] == [44, 44]
-        assert ask.cluster.server.metadata.topics == {}
+        assert ask.cluster._server.metadata.topics == {}
 
 
 def test_refused_topic_does_not_affect_other_topics() -> None:
     with asking() as ask:
         answers = create(ask, {"name": "a b"}, {"name": "t"}, {"name": "u", "num_partitions": 0}, {"name": "v"})
         assert [answer["error_code"] for answer in answers] == [17, 0, 37, 0]
-        assert list(ask.cluster.server.metadata.topics) == ["t", "v"]
+        assert list(ask.cluster._server.metadata.topics) == ["t", "v"]
 
 
 def test_response_before_v5_has_no_configuration() -> None:
@@ -111,7 +111,7 @@ def test_zero_timeout_creates_no_topics() -> None:
         with pytest.raises(KafkaError) as refused:
             ask(Api.CREATE_TOPICS, 5, topics=wanted, timeout_ms=0, validate_only=False)
         assert refused.value.code == Code.REQUEST_TIMED_OUT
-        assert not ask.cluster.server.metadata.topics
+        assert not ask.cluster._server.metadata.topics
 
 
 @pytest.mark.parametrize("digits", ["9" * 5000, "-" + "9" * 5000])
@@ -128,11 +128,11 @@ def test_other_requests_create_topics_during_a_long_request() -> None:
     with asking() as ask:
         counts: dict[str, Any] = {"num_partitions": 60, "replication_factor": 1, "assignments": [], "configs": []}
         topics = [{"name": name} | counts for name in "tuv"]
-        long = ask.cluster.server.call(lambda: ask.begin(Api.CREATE_TOPICS, 7, topics=topics, timeout_ms=1000))
-        ask.cluster.server.call(lambda: long.send(None))
-        assert list(ask.cluster.server.metadata.topics) == ["t"]
+        long = ask.cluster._server.call(lambda: ask.begin(Api.CREATE_TOPICS, 7, topics=topics, timeout_ms=1000))
+        ask.cluster._server.call(lambda: long.send(None))
+        assert list(ask.cluster._server.metadata.topics) == ["t"]
         assert create(ask, {"name": "v"})[0]["error_code"] == Code.NONE
-        answer = ask.cluster.server.call(lambda: finish(long))
+        answer = ask.cluster._server.call(lambda: finish(long))
         codes = [topic.error_code for topic in answer.topics]
         assert codes == [Code.NONE, Code.NONE, Code.TOPIC_ALREADY_EXISTS]
 
@@ -140,29 +140,29 @@ def test_other_requests_create_topics_during_a_long_request() -> None:
 def begin_large(ask: Asking, *counts: int) -> Any:
     fields: dict[str, Any] = {"replication_factor": 1, "assignments": [], "configs": []}
     topics = [{"name": f"t{number}", "num_partitions": count} | fields for number, count in enumerate(counts)]
-    return ask.cluster.server.call(lambda: ask.begin(Api.CREATE_TOPICS, 7, topics=topics, timeout_ms=1000))
+    return ask.cluster._server.call(lambda: ask.begin(Api.CREATE_TOPICS, 7, topics=topics, timeout_ms=1000))
 
 
 def test_topic_of_many_partitions_appears_when_all_of_it_exists() -> None:
     with asking() as ask:
         long = begin_large(ask, 1200)
-        topics = ask.cluster.server.metadata.topics
+        topics = ask.cluster._server.metadata.topics
         for _ in range(2):
-            ask.cluster.server.call(lambda: long.send(None))
+            ask.cluster._server.call(lambda: long.send(None))
             assert not topics
-        ask.cluster.server.call(lambda: finish(long))
+        ask.cluster._server.call(lambda: finish(long))
         assert len(topics["t0"].partitions) == 1200
-        assert {partition.index for partition in ask.cluster.server.nodes[1].partitions.values()} == set(range(1200))
+        assert {partition.index for partition in ask.cluster._server.nodes[1].partitions.values()} == set(range(1200))
 
 
 def test_topic_that_was_created_meanwhile_is_refused() -> None:
     with asking() as ask:
         long = begin_large(ask, 1200)
-        ask.cluster.server.call(lambda: long.send(None))
+        ask.cluster._server.call(lambda: long.send(None))
         assert create(ask, {"name": "t0"})[0]["error_code"] == Code.NONE
-        answer = ask.cluster.server.call(lambda: finish(long))
+        answer = ask.cluster._server.call(lambda: finish(long))
         assert [topic.error_code for topic in answer.topics] == [Code.TOPIC_ALREADY_EXISTS]
-        assert len(ask.cluster.server.metadata.topics["t0"].partitions) == 1
+        assert len(ask.cluster._server.metadata.topics["t0"].partitions) == 1
 
 
 def test_no_topic_of_a_long_request_stays_if_the_metadata_cannot_be_saved(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,17 +173,17 @@ def test_no_topic_of_a_long_request_stays_if_the_metadata_cannot_be_saved(monkey
     with asking() as ask:
         long = begin_large(ask, 60, 600, 1)
         with pytest.raises(StorageFailed):
-            ask.cluster.server.call(lambda: finish(long))
-        assert not ask.cluster.server.metadata.topics
-        assert not ask.cluster.server.nodes[1].partitions
-        assert ask.cluster.server.nodes[1].are_logs_open
+            ask.cluster._server.call(lambda: finish(long))
+        assert not ask.cluster._server.metadata.topics
+        assert not ask.cluster._server.nodes[1].partitions
+        assert ask.cluster._server.nodes[1].are_logs_open
 
 
 def test_logs_of_many_partitions_are_created(tmp_path: Path) -> None:
     with asking(data_dir=tmp_path) as ask:
         long = begin_large(ask, 60)
-        ask.cluster.server.call(lambda: finish(long))
-        ask.cluster.server.call(ask.cluster.server.nodes[1].open_logs)
+        ask.cluster._server.call(lambda: finish(long))
+        ask.cluster._server.call(ask.cluster._server.nodes[1].open_logs)
         assert len(list(tmp_path.glob("t0-*/*.log"))) == 60
     with asking(data_dir=tmp_path) as ask:
-        assert len(ask.cluster.server.metadata.topics["t0"].partitions) == 60
+        assert len(ask.cluster._server.metadata.topics["t0"].partitions) == 60

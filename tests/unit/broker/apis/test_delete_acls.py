@@ -29,7 +29,7 @@ def test_acl_is_in_the_result_of_each_filter_that_matches() -> None:
             [],
             ["t", "u"],
         ]
-        assert not len(ask.cluster.server.metadata.acls)
+        assert not len(ask.cluster._server.metadata.acls)
 
 
 def test_acl_is_in_the_result_of_the_first_filter_with_zookeeper() -> None:
@@ -48,7 +48,7 @@ def test_request_that_would_delete_too_many_acls_deletes_none(monkeypatch: pytes
         with pytest.raises(KafkaError, match="Cannot remove more than 10000 acls") as caught:
             ask(Api.DELETE_ACLS, 3, filters=[acl_filter("t"), acl_filter("u")])
         assert caught.value.code == Code.INVALID_REQUEST
-        assert len(ask.cluster.server.metadata.acls) == 2
+        assert len(ask.cluster._server.metadata.acls) == 2
 
 
 def test_unknown_filter_is_refused_alone() -> None:
@@ -66,7 +66,7 @@ def test_request_needs_alter_on_the_cluster() -> None:
         with pytest.raises(KafkaError) as caught:
             ask(Api.DELETE_ACLS, 3, filters=[acl_filter()])
         assert caught.value.code == Code.CLUSTER_AUTHORIZATION_FAILED
-        assert list(ask.cluster.server.metadata.acls) == [acl]
+        assert list(ask.cluster._server.metadata.acls) == [acl]
 
 
 def test_client_may_delete_its_own_permission() -> None:

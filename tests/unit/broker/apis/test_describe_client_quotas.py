@@ -27,7 +27,7 @@ def described(ask: Asking, *components: tuple[str, int, str | None], strict: boo
 
 def with_quotas(ask: Asking) -> None:
     for entity in ENTITIES:
-        ask.cluster.server.metadata.client_quotas[frozenset(entity.items())] = {"producer_byte_rate": 5.0}
+        ask.cluster._server.metadata.client_quotas[frozenset(entity.items())] = {"producer_byte_rate": 5.0}
 
 
 @pytest.mark.parametrize(

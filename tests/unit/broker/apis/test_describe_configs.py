@@ -38,8 +38,8 @@ def test_broker_returns_its_id_listener_and_log_directory() -> None:
     with asking(brokers=2) as ask:
         found = describe(ask, BROKER, "2", "node.id", "listeners", "log.dirs", node=2)
         assert (found["node.id"]["value"], found["node.id"]["config_source"]) == ("2", STATIC)
-        assert found["log.dirs"]["value"] == ask.cluster.server.nodes[2].directories.paths[0]
-        host, port = ask.cluster.server.metadata.endpoints[2][1:3]
+        assert found["log.dirs"]["value"] == ask.cluster._server.nodes[2].directories.paths[0]
+        host, port = ask.cluster._server.metadata.endpoints[2][1:3]
         assert found["listeners"]["value"] == f"PLAINTEXT://{host}:{port}"
 
 

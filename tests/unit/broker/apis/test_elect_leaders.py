@@ -27,7 +27,7 @@ def elect(ask: Asking, kind: int, *topics: str, node: int = 1) -> dict[str, list
 
 
 def leader_of(ask: Asking, topic: str) -> tuple[int, int]:
-    state = ask.cluster.server.metadata.partition(topic, 0)
+    state = ask.cluster._server.metadata.partition(topic, 0)
     assert state is not None
     return state.leader, state.leader_epoch
 

@@ -31,7 +31,7 @@ def after_one_turn(ask: Asking, change: Any, **fields: Any) -> list[dict[str, An
         change()
         return finish(work)
 
-    [topic] = as_returned(Api.FETCH, CONVERTED, ask.cluster.server.call(handle))["responses"]
+    [topic] = as_returned(Api.FETCH, CONVERTED, ask.cluster._server.call(handle))["responses"]
     partitions: list[dict[str, Any]] = topic["partitions"]
     return partitions
 
@@ -40,7 +40,7 @@ def test_records_appended_during_a_long_fetch_complete_it() -> None:
     with asking() as ask:
         ask.cluster.create_topic("t", 2)
         records = batch(b"new")
-        leader = ask.cluster.server.leadership.leader_of("t", 0)
+        leader = ask.cluster._server.leadership.leader_of("t", 0)
         first, second = after_one_turn(ask, lambda: leader.append(records), **fetch(0, 1), **WAIT)
         assert (first["high_watermark"], len(first["records"])) == (1, len(records))
         assert (second["error_code"], second["records"]) == (Code.NONE, b"")

@@ -45,10 +45,10 @@ class Consumer:
 
     def __init__(self, cluster: Cluster, topic: str, version: int, *, leaves_out_quiet: bool, **fields: Any) -> None:
         """Without `leaves_out_quiet`, all partitions are read."""
-        self.router: Router = cluster.server.brokers[1].router
+        self.router: Router = cluster._server.brokers[1].router
         self.context: Context = self.router.context(NoClient(), ("127.0.0.1", 1), "PLAINTEXT")
         self.topic = topic
-        self.topic_id = cluster.server.metadata.topics[topic].topic_id
+        self.topic_id = cluster._server.metadata.topics[topic].topic_id
         self.version = version
         self.leaves_out_quiet = leaves_out_quiet
         self.fields: dict[str, Any] = {"max_wait_ms": 0, "min_bytes": 1, "max_bytes": 1 << 20, **fields}
@@ -132,7 +132,7 @@ class Topic:
         self.sequences = [0] * PARTITIONS
 
     def change(self, step: str, index: int) -> None:
-        leader: Partition = self.cluster.server.nodes[1].partitions[self.name, index]
+        leader: Partition = self.cluster._server.nodes[1].partitions[self.name, index]
         log = leader.log
         if not leader.is_leader and step != "elect":
             return
@@ -158,7 +158,7 @@ class Topic:
             case "lose leader":
                 leader.state.change_leader(2)
             case "delete topic":
-                self.cluster.server.controller.delete_topic(self.name)
+                self.cluster._server.controller.delete_topic(self.name)
 
 
 CHANGES = ("append", "append", "large", "transaction", "abort", "delete records", "truncate", "elect", "lose leader")
@@ -187,14 +187,14 @@ def test_responses_do_not_depend_on_setting_quiet_partitions_aside(
     cluster: Cluster, version: int, fields: dict[str, Any], steps: list[tuple[str, Any]], ends_with_deletion: bool
 ) -> None:
     topic = Topic(cluster)
-    call = cluster.server.call
+    call = cluster._server.call
     consumers = [Consumer(cluster, topic.name, version, leaves_out_quiet=yes, **fields) for yes in (True, False)]
 
     def each(action: Callable[[Consumer], object]) -> None:
         call(lambda: [action(consumer) for consumer in consumers])
 
     def compare() -> None:
-        purgatories = [node.purgatory for node in cluster.server.nodes.values()]
+        purgatories = [node.purgatory for node in cluster._server.nodes.values()]
         while call(lambda: any(purgatory.is_checking for purgatory in purgatories)):
             pass  # requests that have been touched are checked in several turns on a busy machine
         one, other = consumers
@@ -205,7 +205,7 @@ def test_responses_do_not_depend_on_setting_quiet_partitions_aside(
     last = [("wait", None), ("delete topic", 0)] if ends_with_deletion else [("wait", None)]
     for step, value in [("fetch", None), ("fetch", None), *steps, ("fetch", None), *last, ("advance", WAIT_MS)]:
         if step == "advance":
-            clock = cluster.server.clock
+            clock = cluster._server.clock
             assert isinstance(clock, ManualClock)
             call(partial(clock.advance, value))
         elif step in ("fetch", "wait", "forget"):
@@ -232,8 +232,8 @@ def test_quiet_partitions_are_not_read(cluster: Cluster, monkeypatch: pytest.Mon
             return super()._read_partition(key, *arguments)
 
     monkeypatch.setattr(fetch, "_Fetch", Counted)
-    cluster.server.call(consumer.fetch)
-    cluster.server.call(lambda: topic.change("append", 2))
+    cluster._server.call(consumer.fetch)
+    cluster._server.call(lambda: topic.change("append", 2))
     read.clear()
-    cluster.server.call(consumer.fetch)
+    cluster._server.call(consumer.fetch)
     assert read == [2]

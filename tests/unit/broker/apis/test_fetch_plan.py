@@ -37,10 +37,10 @@ class Reader:
 
     def __init__(self, cluster: Cluster, topic: str, *, repeats: bool = True, **fields: Any) -> None:
         """Without `repeats`, all requests are answered by the general handler."""
-        self.router: Router = cluster.server.brokers[1].router
+        self.router: Router = cluster._server.brokers[1].router
         self.context: Context = self.router.context(NoClient(), ("127.0.0.1", 1), "PLAINTEXT")
         self.topic = topic
-        self.topic_id = cluster.server.metadata.topics[topic].topic_id
+        self.topic_id = cluster._server.metadata.topics[topic].topic_id
         self.repeats = repeats
         self.names_partition = True
         self.requests = 0
@@ -123,7 +123,7 @@ def test_third_request_for_a_partition_does_not_reach_the_handler(
     reader = Reader(log.cluster, log.topic)
     if in_session:
         reader.open_session()
-    assert log.cluster.server.call(lambda: read_all(reader, version, 6)) == 6
+    assert log.cluster._server.call(lambda: read_all(reader, version, 6)) == 6
     assert len(requests) == 2
 
 
@@ -132,7 +132,7 @@ def test_repetition_without_records_reaches_the_handler(log: Log, monkeypatch: p
         log.append(900)
     requests = handled(monkeypatch)
     reader = Reader(log.cluster, log.topic)
-    log.cluster.server.call(lambda: read_all(reader, 12, 5))
+    log.cluster._server.call(lambda: read_all(reader, 12, 5))
     assert len(requests) == 3
 
 
@@ -147,7 +147,7 @@ def test_session_keeps_the_parameters_of_a_repeated_request(log: Log) -> None:
         reader.names_partition = False
         return reader.fetch(0)
 
-    fast, general = log.cluster.server.call(lambda: [read(reader) for reader in readers])
+    fast, general = log.cluster._server.call(lambda: [read(reader) for reader in readers])
     assert fast == general
     assert after(fast, 12, 0) == 4
 
@@ -168,7 +168,7 @@ def test_repetition_in_a_session_that_got_another_partition_reaches_the_handler(
         reader.partition["partition"] = 0
         reader.fetch(3)
 
-    log.cluster.server.call(read)
+    log.cluster._server.call(read)
     assert len(requests) == 4
 
 
@@ -202,7 +202,7 @@ def test_different_request_reaches_the_handler(
         change(reader)
         reader.fetch(3)
 
-    log.cluster.server.call(read)
+    log.cluster._server.call(read)
     assert len(requests) == 3
 
 
@@ -224,16 +224,16 @@ def test_interceptor_sees_repetitions(log: Log) -> None:
         finally:
             reader.router.hooks.intercept = None
 
-    log.cluster.server.call(read)
+    log.cluster._server.call(read)
     assert seen == [0]
 
 
 def test_repetition_for_a_deleted_topic_gets_an_error(log: Log) -> None:
     log.append(900)
     reader = Reader(log.cluster, log.topic)
-    log.cluster.server.call(lambda: [reader.fetch(0) for _ in range(3)])
+    log.cluster._server.call(lambda: [reader.fetch(0) for _ in range(3)])
     log.cluster.delete_topic(log.topic)
-    data = log.cluster.server.call(lambda: reader.fetch(0))
+    data = log.cluster._server.call(lambda: reader.fetch(0))
     [partition] = decoded(data, 12).responses[0].partitions
     assert partition.error_code == Code.UNKNOWN_TOPIC_OR_PARTITION
 
@@ -299,6 +299,6 @@ def test_both_paths_give_the_same_bytes(
             else:
                 log.change(step, value)
 
-    cluster.server.call(run)
+    cluster._server.call(run)
     cluster.delete_topic(log.topic)
     readers[0].context.broker.fetch_sessions.sessions.clear()  # their number is limited

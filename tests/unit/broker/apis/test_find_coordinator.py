@@ -25,7 +25,7 @@ def staged(brokers: int, kafka_version: str = "newest", **config: str) -> Iterat
 @pytest.mark.parametrize("version", range(4))
 def test_single_key_is_found(version: int) -> None:
     with staged(1, "newest", **ONE) as stage:
-        endpoint = stage.cluster.server.metadata.endpoints[1]
+        endpoint = stage.cluster._server.metadata.endpoints[1]
         for key_type in (GROUP, TRANSACTION) if version else (GROUP,):
             more = {"key_type": key_type} if version else {}
             found = stage.ask(Api.FIND_COORDINATOR, version, 1, key="k", **more)
@@ -46,9 +46,9 @@ def test_several_keys_are_found_in_one_request(version: int) -> None:
 
 def test_first_request_creates_the_internal_topic() -> None:
     with staged(2, "newest", **ONE) as stage:
-        assert stage.cluster.server.metadata.topics == {}
+        assert stage.cluster._server.metadata.topics == {}
         stage.ask(Api.FIND_COORDINATOR, 3, 1, key="k", key_type=GROUP)
-        [topic] = stage.cluster.server.metadata.topics.values()
+        [topic] = stage.cluster._server.metadata.topics.values()
         assert (topic.name, topic.is_internal, len(topic.partitions)) == ("__consumer_offsets", True, 3)
         assert all(sorted(partition.replicas) == [1, 2] for partition in topic.partitions)
 

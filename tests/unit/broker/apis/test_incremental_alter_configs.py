@@ -59,13 +59,13 @@ def test_cluster_wide_change_takes_effect_on_topics_that_use_the_default() -> No
 def test_change_of_one_broker_does_not_affect_others() -> None:
     with asking(brokers=2) as ask:
         assert alter(ask, BROKER, "2", ("max.connections", SET, "7"), node=2)["error_code"] == 0
-        assert [node.config.max_connections for node in ask.cluster.server.nodes.values()] == [2**31 - 1, 7]
-        assert [broker.listeners[0].limits.max_connections for broker in ask.cluster.server.brokers.values()] == [
+        assert [node.config.max_connections for node in ask.cluster._server.nodes.values()] == [2**31 - 1, 7]
+        assert [broker.listeners[0].limits.max_connections for broker in ask.cluster._server.brokers.values()] == [
             2**31 - 1,
             7,
         ]
         assert alter(ask, BROKER, "", ("max.connections", SET, "9"))["error_code"] == 0
-        assert [node.config.max_connections for node in ask.cluster.server.nodes.values()] == [9, 7]
+        assert [node.config.max_connections for node in ask.cluster._server.nodes.values()] == [9, 7]
 
 
 def test_refused_change_has_no_effect() -> None:
@@ -73,7 +73,7 @@ def test_refused_change_has_no_effect() -> None:
         ask.cluster.create_topic("t")
         refused = alter(ask, TOPIC, "t", ("max.message.bytes", SET, "100"), ("retention.ms", SET, "soon"))
         assert refused["error_code"] == 40
-        assert ask.cluster.server.metadata.topics["t"].config == {}
+        assert ask.cluster._server.metadata.topics["t"].config == {}
         assert not is_refused(ask)
         refused = alter(ask, BROKER, "", ("message.max.bytes", SET, "100"), ("max.connections", SET, "many"))
         assert refused["error_code"] == 42
@@ -87,7 +87,7 @@ def test_changes_survive_a_restart(tmp_path: Path) -> None:
         alter(ask, BROKER, "", ("max.connections", SET, "9"))
         alter(ask, BROKER, "1", ("message.max.bytes", SET, "100"))
     with asking(data_dir=tmp_path) as ask:
-        node = ask.cluster.server.nodes[1]
+        node = ask.cluster._server.nodes[1]
         assert node.partitions["t", 0].log.config.retention_ms == 1000
         assert node.config.max_connections == 9
         assert is_refused(ask)
@@ -106,7 +106,7 @@ def test_append_and_subtract_treat_lists_as_sets(before: list[str], operation: i
     with asking() as ask:
         ask.cluster.create_topic("t", config={"cleanup.policy": ",".join(before)})
         assert alter(ask, TOPIC, "t", ("cleanup.policy", operation, ",".join(words)))["error_code"] == 0
-        after = ask.cluster.server.metadata.topics["t"].config["cleanup.policy"]
+        after = ask.cluster._server.metadata.topics["t"].config["cleanup.policy"]
         wanted = set(before) | set(words) if operation == APPEND else set(before) - set(words)
         assert {word for word in after.split(",") if word} == wanted
 
@@ -118,7 +118,7 @@ def test_list_does_not_grow_beyond_what_a_response_can_hold_without_zookeeper(re
         ask.cluster.create_topic("t", config={name: ",".join(f"{index}:1" for index in range(4000))})
         result = alter(ask, TOPIC, "t", (name, APPEND, ",".join(f"{index}:1" for index in range(4000, 5000))))
         assert result["error_code"] == code
-        after = ask.cluster.server.metadata.topics["t"].config[name]
+        after = ask.cluster._server.metadata.topics["t"].config[name]
     assert (len(after) <= 32_767) is (code != 0)
 
 
@@ -140,8 +140,8 @@ def test_change_that_a_broker_component_refuses_returns_invalid_request(name: st
     with asking() as ask:
         for broker in ("", "1"):
             assert alter(ask, BROKER, broker, (name, SET, value))["error_code"] == Code.INVALID_REQUEST
-        assert ask.cluster.server.metadata.broker_config.get(1) is None
-        assert name not in ask.cluster.server.metadata.broker_config.get(None, {})
+        assert ask.cluster._server.metadata.broker_config.get(1) is None
+        assert name not in ask.cluster._server.metadata.broker_config.get(None, {})
 
 
 def test_invalid_value_with_zookeeper_names_the_resource() -> None:

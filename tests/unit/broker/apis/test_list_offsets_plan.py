@@ -42,7 +42,7 @@ class Watcher:
 
     def __init__(self, log: Log, version: int = 7, timestamp: int = -1, *, repeats: bool = True, **more: Any) -> None:
         """Without `repeats`, all requests are answered by the general handler. `more` are fields of the request."""
-        self.router: Router = log.cluster.server.brokers[1].router
+        self.router: Router = log.cluster._server.brokers[1].router
         self.context: Context = self.router.context(NoClient(), ("127.0.0.1", 1), "PLAINTEXT")
         self.topic, self.version, self.repeats = log.topic, version, repeats
         self.partition = {"partition_index": 0, "timestamp": timestamp}
@@ -95,7 +95,7 @@ def test_third_request_for_an_offset_does_not_reach_the_handler(log: Log, versio
             found.append(decoded(watcher.ask(), version).offset)
             log.append(10)
 
-    log.cluster.server.call(watch)
+    log.cluster._server.call(watch)
     assert found == [0, 1, 2, 3]
     assert handled == [-1, -1]
 
@@ -122,7 +122,7 @@ def test_different_request_reaches_the_handler(log: Log, change: Callable[[Watch
         change(watcher)
         watcher.ask()
 
-    log.cluster.server.call(watch)
+    log.cluster._server.call(watch)
     assert len(handled) == 3
 
 
@@ -130,7 +130,7 @@ def test_offsets_looked_up_in_deleted_topics_are_forgotten(log: Log, monkeypatch
     monkeypatch.setattr(context_module, "MANY_LOOKED_UP", 2)
     watcher = Watcher(log)
     watcher.context.remember_offset(("deleted", 0), 7)
-    log.cluster.server.call(watcher.ask)
+    log.cluster._server.call(watcher.ask)
     assert watcher.context.looked_up_offsets == {(log.topic, 0): 0}
 
 
@@ -144,14 +144,14 @@ def test_repetitions_are_remembered_as_looked_up(log: Log) -> None:
         watcher.ask()
         return watcher.context.looked_up_offsets
 
-    assert log.cluster.server.call(watch) == {(log.topic, 0): 0}
+    assert log.cluster._server.call(watch) == {(log.topic, 0): 0}
 
 
 def test_repetition_for_a_deleted_topic_gets_an_error(log: Log) -> None:
     watcher = Watcher(log)
-    log.cluster.server.call(lambda: [watcher.ask() for _ in range(3)])
+    log.cluster._server.call(lambda: [watcher.ask() for _ in range(3)])
     log.cluster.delete_topic(log.topic)
-    data = log.cluster.server.call(watcher.ask)
+    data = log.cluster._server.call(watcher.ask)
     assert decoded(data, 7).error_code == Code.UNKNOWN_TOPIC_OR_PARTITION
 
 
@@ -192,5 +192,5 @@ def test_both_paths_give_the_same_bytes(
             else:
                 log.change(step, value)
 
-    cluster.server.call(run)
+    cluster._server.call(run)
     cluster.delete_topic(log.topic)

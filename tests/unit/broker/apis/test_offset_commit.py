@@ -30,7 +30,7 @@ def test_every_version_commits_for_a_group_without_members(version: int) -> None
 
 def test_commit_by_topic_id() -> None:
     with committing() as client:
-        topic_id = client.stage.cluster.server.metadata.topics["t"].topic_id
+        topic_id = client.stage.cluster._server.metadata.topics["t"].topic_id
         partitions = [{"partition_index": index, "committed_offset": 5, "committed_metadata": ""} for index in (0, 7)]
         topics = [{"topic_id": topic_id, "partitions": partitions}, {"topic_id": b"?" * 16, "partitions": partitions}]
         answer = client.begin_commit({}, version=10, topics=topics).answer()

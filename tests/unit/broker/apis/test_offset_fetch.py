@@ -69,7 +69,7 @@ def test_several_groups_are_fetched_in_one_request(version: int) -> None:
 def test_fetch_by_topic_id() -> None:
     with committing() as client:
         client.commit({0: 5})
-        topic_id = client.stage.cluster.server.metadata.topics["t"].topic_id
+        topic_id = client.stage.cluster._server.metadata.topics["t"].topic_id
         asked = [{"topic_id": topic_id, "partition_indexes": [0]}, {"topic_id": b"?" * 16, "partition_indexes": [0]}]
         [known, unknown] = fetch_groups(client, 10, {"group_id": "g", "topics": asked})["g"][1]
         assert (known["topic_id"], known["partitions"][0]["committed_offset"]) == (topic_id, 5)

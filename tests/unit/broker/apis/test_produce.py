@@ -102,7 +102,7 @@ def test_large_record_without_many_headers_is_validated_without_a_thread(codec: 
 def test_batch_of_an_open_transaction_is_appended_without_a_coroutine() -> None:
     with asking() as ask:
         ask.cluster.create_topic("t")
-        server = ask.cluster.server
+        server = ask.cluster._server
         first, second = (
             produced(0, producer_id=5, producer_epoch=0, base_sequence=sequence, transactional=True)
             for sequence in (0, 1)
@@ -184,7 +184,7 @@ def test_usual_batch_gets_the_same_answer_and_log_as_on_the_general_path(
         patch.setattr(produce, "is_usual_batch", lambda records, version: False)
         assert _outcome(second, version, fields) == answer
     for name in {topic["name"] for topic in fields["topic_data"]} - {"missing"}:
-        logs = [ask.cluster.server.nodes[1].partition(name, 0).log for ask in two_brokers]
+        logs = [ask.cluster._server.nodes[1].partition(name, 0).log for ask in two_brokers]
         assert logs[0].log_end_offset == logs[1].log_end_offset
         assert _stored(logs[0].directory) == _stored(logs[1].directory)
 

@@ -46,7 +46,7 @@ def test_group_is_added_to_the_transaction_implicitly_since_v5() -> None:
 def test_commit_by_topic_id() -> None:
     with committing() as client:
         producer = client.begin_transaction()
-        topic_id = client.stage.cluster.server.metadata.topics["t"].topic_id
+        topic_id = client.stage.cluster._server.metadata.topics["t"].topic_id
         partition = {"partition_index": 0, "committed_offset": 5, "committed_metadata": ""}
         fields = {
             "transactional_id": "x",

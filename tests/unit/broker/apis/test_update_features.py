@@ -26,22 +26,22 @@ def test_change_takes_effect_for_clients_and_the_cluster() -> None:
     with asking() as ask:
         assert update(ask, ("transaction.version", 1, DOWNGRADE))["error_code"] == 0
         assert finalized(ask)["transaction.version"] == 1
-        assert ask.cluster.server.nodes[1].feature_level("transaction.version") == 1
+        assert ask.cluster._server.nodes[1].feature_level("transaction.version") == 1
 
 
 def test_change_survives_a_restart(tmp_path: Path) -> None:
     with asking(data_dir=tmp_path) as ask:
         update(ask, ("group.version", 0, DOWNGRADE))
     with asking(data_dir=tmp_path) as ask:
-        assert ask.cluster.server.nodes[1].feature_level("group.version") == 0
-        assert ask.cluster.server.nodes[1].feature_level("transaction.version") == 2
+        assert ask.cluster._server.nodes[1].feature_level("group.version") == 0
+        assert ask.cluster._server.nodes[1].feature_level("transaction.version") == 2
         assert "group.version" not in finalized(ask)
 
 
 def test_single_refusal_refuses_all_since_4_0() -> None:
     with asking() as ask:
         assert update(ask, ("transaction.version", 1, DOWNGRADE), ("nope", 1, UPGRADE))["error_code"] == 95
-        assert ask.cluster.server.nodes[1].feature_level("transaction.version") == 2
+        assert ask.cluster._server.nodes[1].feature_level("transaction.version") == 2
 
 
 def test_features_change_independently_before_4_0() -> None:
@@ -51,13 +51,13 @@ def test_features_change_independently_before_4_0() -> None:
             ("metadata.version", 0),
             ("nope", 95),
         ]
-        assert ask.cluster.server.nodes[1].feature_level("metadata.version") == 20
+        assert ask.cluster._server.nodes[1].feature_level("metadata.version") == 20
 
 
 def test_validate_only_does_not_change_the_level() -> None:
     with asking() as ask:
         assert update(ask, ("transaction.version", 1, DOWNGRADE), validate_only=True)["error_code"] == 0
-        assert ask.cluster.server.nodes[1].feature_level("transaction.version") == 2
+        assert ask.cluster._server.nodes[1].feature_level("transaction.version") == 2
 
 
 @pytest.mark.parametrize(("name", "level"), [("nope", 1), ("nope", 0), ("", 1)])

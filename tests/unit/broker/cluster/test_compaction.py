@@ -33,12 +33,12 @@ def send(cluster: kafkalet.Cluster, keys: str, topic: str = "t") -> None:
 
 
 def log_of(cluster: kafkalet.Cluster, topic: str = "t") -> Log:
-    return cluster.server.call(lambda: cluster.server.leadership.leader_of(topic, 0).log)
+    return cluster._server.call(lambda: cluster._server.leadership.leader_of(topic, 0).log)
 
 
 def roll(cluster: kafkalet.Cluster, topic: str = "t") -> None:
     log = log_of(cluster, topic)
-    cluster.server.call(log.roll)
+    cluster._server.call(log.roll)
 
 
 def offsets(cluster: kafkalet.Cluster, topic: str = "t") -> list[int]:
@@ -47,8 +47,8 @@ def offsets(cluster: kafkalet.Cluster, topic: str = "t") -> list[int]:
 
 def wait_for_background(cluster: kafkalet.Cluster) -> None:
     """Wait until no cleaning is in progress in the background."""
-    compaction = cluster.server.nodes[1].compaction
-    while cluster.server.call(lambda: compaction._background.is_running):
+    compaction = cluster._server.nodes[1].compaction
+    while cluster._server.call(lambda: compaction._background.is_running):
         pass
 
 
@@ -85,7 +85,7 @@ def test_several_rounds_are_reported_once(clock: kafkalet.ManualClock) -> None:
     with kafkalet.Broker(clock=clock, config=config) as broker:
         broker.topic("t", 1, {**COMPACTED, "min.cleanable.dirty.ratio": 0.01})
         send(broker, "abcdab")
-        size = broker.server.call(lambda: log_of(broker).size_bytes)
+        size = broker._server.call(lambda: log_of(broker).size_bytes)
         (cleaned,) = broker.run_cleaner(roll=True)
         assert (cleaned.first_dirty_offset, cleaned.end_offset) == (0, 6)
         assert (cleaned.bytes_before, cleaned.records_before, cleaned.records_after) == (size, 6, 4)
@@ -107,7 +107,7 @@ def test_log_cleaner_can_be_disabled(clock: kafkalet.ManualClock) -> None:
         send(broker, "aa")
         roll(broker)
         clock.advance(10 * BACKOFF_MS)
-        assert not broker.server.nodes[1].compaction._background.is_running
+        assert not broker._server.nodes[1].compaction._background.is_running
         assert offsets(broker) == [0, 1]
 
 
@@ -126,7 +126,7 @@ def test_request_aborts_the_background_and_cleans_everything(
     broker.topic("t", 1, COMPACTED)
     send(broker, "aa")
     roll(broker)
-    broker.server.call(lambda: clock.advance(BACKOFF_MS))
+    broker._server.call(lambda: clock.advance(BACKOFF_MS))
     broker.run_cleaner()
     assert offsets(broker) == [1]
 
@@ -136,8 +136,8 @@ def test_stop_ends_a_round_in_the_background(clock: kafkalet.ManualClock) -> Non
         broker.topic("t", 1, COMPACTED)
         send(broker, "aa")
         roll(broker)
-        broker.server.call(lambda: clock.advance(BACKOFF_MS))
-        compaction = broker.server.nodes[1].compaction
+        broker._server.call(lambda: clock.advance(BACKOFF_MS))
+        compaction = broker._server.nodes[1].compaction
     assert not compaction._background.is_running
 
 
@@ -158,7 +158,7 @@ def test_each_broker_cleans_its_replicas(clock: kafkalet.ManualClock) -> None:
         send(cluster, "abab")
         assert sorted(each.broker for each in cluster.run_cleaner(roll=True)) == [1, 2, 3]
         for node_id in (1, 2, 3):
-            if log_of(cluster) is not cluster.server.nodes[node_id].partitions["t", 0].log:
+            if log_of(cluster) is not cluster._server.nodes[node_id].partitions["t", 0].log:
                 cluster.elect_leader("t", 0, node_id)
             assert offsets(cluster) == [2, 3]
 
@@ -167,7 +167,7 @@ def test_follower_catches_up_with_a_compacted_leader(clock: kafkalet.ManualClock
     config = {"replica.lag.time.max.ms": 1000}
     with kafkalet.Cluster(brokers=2, clock=clock, config=config) as cluster:
         cluster.topic("t", 1, COMPACTED, replication_factor=2)
-        leader = cluster.server.metadata.topics["t"].partitions[0].leader
+        leader = cluster._server.metadata.topics["t"].partitions[0].leader
         follower = 3 - leader
         cluster.hold_replication(follower)
         send(cluster, "abab")
@@ -175,7 +175,7 @@ def test_follower_catches_up_with_a_compacted_leader(clock: kafkalet.ManualClock
         cluster.run_cleaner(roll=True)
         assert offsets(cluster) == [2, 3]
         cluster.release_replication(follower)
-        log = cluster.server.nodes[follower].partitions["t", 0].log
+        log = cluster._server.nodes[follower].partitions["t", 0].log
         assert log.log_end_offset == 4
         cluster.elect_leader("t", 0, follower)
         assert offsets(cluster) == [2, 3]

@@ -61,7 +61,7 @@ def test_topic_that_cannot_be_saved_does_not_exist(stage: Stage, monkeypatch: py
     while stage.calls:
         stage.run_calls()
     assert [code(each.answer()) for each in pending] == [Code.KAFKA_STORAGE_ERROR] * 2
-    assert stage.cluster.server.metadata.topics == {}
+    assert stage.cluster._server.metadata.topics == {}
 
 
 def test_topic_is_saved_after_another_could_not_be_saved(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,7 +71,7 @@ def test_topic_is_saved_after_another_could_not_be_saved(stage: Stage, monkeypat
         stage.run_calls()
     stage.run_calls()
     assert (code(first.answer()), code(second.answer())) == (Code.KAFKA_STORAGE_ERROR, Code.NONE)
-    assert list(stage.cluster.server.metadata.topics) == ["b"]
+    assert list(stage.cluster._server.metadata.topics) == ["b"]
 
 
 def test_topic_is_saved_if_its_client_disconnects(stage: Stage) -> None:
@@ -82,14 +82,14 @@ def test_topic_is_saved_if_its_client_disconnects(stage: Stage) -> None:
         stage.run_calls()
     stage.calls = None
     stage.restart()
-    assert sorted(stage.cluster.server.metadata.topics) == ["a", "b"]
+    assert sorted(stage.cluster._server.metadata.topics) == ["a", "b"]
 
 
 def test_first_group_creates_the_log_of_its_partition_only(stage: Stage) -> None:
     stage.calls = None
-    stage.cluster.server.controller.logs_added = lambda: None  # nothing is created afterwards
+    stage.cluster._server.controller.logs_added = lambda: None  # nothing is created afterwards
     assert stage.coordinator("g", 0) == 1
-    partitions = stage.cluster.server.nodes[1].partitions.values()
+    partitions = stage.cluster._server.nodes[1].partitions.values()
     assert [partition.is_open for partition in partitions].count(True) == 1
     assert len(partitions) == 50
 
@@ -99,12 +99,12 @@ def test_internal_topic_that_cannot_be_saved_has_no_coordinator(stage: Stage, mo
     pending = stage.begin(Api.FIND_COORDINATOR, 3, 1, key="g", key_type=0)
     stage.run_calls()
     assert pending.answer()["error_code"] == Code.COORDINATOR_NOT_AVAILABLE
-    assert stage.cluster.server.metadata.topics == {}
+    assert stage.cluster._server.metadata.topics == {}
 
 
 def test_log_that_cannot_be_created_has_no_coordinator(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     stage.calls = None
-    node = stage.cluster.server.nodes[1]
+    node = stage.cluster._server.nodes[1]
 
     def fail(*arguments: object, **options: object) -> None:
         raise StorageFailed("no space")

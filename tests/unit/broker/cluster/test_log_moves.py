@@ -47,11 +47,11 @@ def places(ask: Asking, topic: str = "t", index: int = 0) -> dict[str, tuple[boo
 
 
 def until_moved(ask: Asking, topic: str = "t", index: int = 0) -> None:
-    node = ask.cluster.server.nodes[1]
+    node = ask.cluster._server.nodes[1]
     for _ in range(2000):
-        if not ask.cluster.server.call(lambda: node.moving):
+        if not ask.cluster._server.call(lambda: node.moving):
             return
-        ask.cluster.server.call(lambda: None)
+        ask.cluster._server.call(lambda: None)
     raise AssertionError(f"{topic}-{index} was not moved")
 
 
@@ -79,7 +79,7 @@ def state(ask: Asking) -> tuple[Any, ...]:
 
 def test_replica_is_moved_with_its_offsets_and_records(ask: Asking, paths: list[Path]) -> None:
     produce(ask, 10)
-    ask.cluster.server.call(lambda: ask.cluster.server.leadership.leader_of("t", 0).delete_records(3))
+    ask.cluster._server.call(lambda: ask.cluster._server.leadership.leader_of("t", 0).delete_records(3))
     before, records = state(ask), ask.cluster.topic("t").records(partition=0)
     assert alter(ask, paths[1]) == NONE
     until_moved(ask)
@@ -96,7 +96,7 @@ def test_moved_replica_is_found_after_a_restart(paths: list[Path]) -> None:
     with asking(data_dir=paths) as ask:
         ask.cluster.create_topic("t", 2)
         produce(ask, 3)
-        ask.cluster.server.call(lambda: ask.cluster.server.leadership.leader_of("t", 0).delete_records(2))
+        ask.cluster._server.call(lambda: ask.cluster._server.leadership.leader_of("t", 0).delete_records(2))
         alter(ask, paths[1])
         until_moved(ask)
     with asking(data_dir=paths) as ask:
@@ -108,7 +108,7 @@ def test_copy_is_a_future_replica_with_a_lag(ask: Asking, paths: list[Path]) -> 
     produce(ask, 3, 700_000)
     throttled(ask)
     assert alter(ask, paths[1]) == NONE
-    node = ask.cluster.server.nodes[1]
+    node = ask.cluster._server.nodes[1]
     for _ in range(1000):
         if places(ask)["b"] != (True, 3):
             break
@@ -135,7 +135,7 @@ def test_deletion_of_a_topic_deletes_the_copy(ask: Asking, paths: list[Path]) ->
     throttled(ask)
     alter(ask, paths[1])
     ask.cluster.delete_topic("t")
-    assert not ask.cluster.server.nodes[1].moving
+    assert not ask.cluster._server.nodes[1].moving
     assert not [name for name in names(paths[1]) if name.endswith("-future")]
 
 
@@ -150,7 +150,7 @@ def test_interrupted_move_continues_after_a_restart(paths: list[Path]) -> None:
                 break
         resource = {"resource_type": 4, "resource_name": "1"}
         delete = [{"name": name, "config_operation": 1, "value": None} for name in RATE]
-        ask.cluster.server.call(lambda: ask.cluster.server.nodes[1].moves.stop())
+        ask.cluster._server.call(lambda: ask.cluster._server.nodes[1].moves.stop())
         ask(Api.INCREMENTAL_ALTER_CONFIGS, 1, validate_only=False, resources=[{**resource, "configs": delete}])
     assert [name[-6:] for name in names(paths[1])] == ["future", "t-1"]
     with asking(data_dir=paths) as ask:
@@ -177,7 +177,7 @@ def test_failure_of_the_destination_ends_the_move(ask: Asking, paths: list[Path]
     produce(ask, 3, 700_000)
     throttled(ask)
     alter(ask, paths[1])
-    server = ask.cluster.server
+    server = ask.cluster._server
     server.call(lambda: server.nodes[1].directories.fail(str(paths[1]), "broken"))
     assert places(ask) == {"a": (False, 0)}
     assert not server.nodes[1].moving
@@ -192,7 +192,7 @@ def test_failure_of_the_source_ends_the_move(ask: Asking, paths: list[Path]) -> 
     produce(ask, 3, 700_000)
     throttled(ask)
     alter(ask, paths[1])
-    server = ask.cluster.server
+    server = ask.cluster._server
     server.call(lambda: server.nodes[1].directories.fail(str(paths[0]), "broken"))
     assert places(ask) == {}
     assert not server.nodes[1].moving
@@ -201,5 +201,5 @@ def test_failure_of_the_source_ends_the_move(ask: Asking, paths: list[Path]) -> 
 def test_nothing_is_moved_while_a_directory_is_offline(paths: list[Path], tmp_path: Path) -> None:
     with asking(data_dir=[*paths, tmp_path / "c"]) as ask:
         ask.cluster.create_topic("t", 2)
-        ask.cluster.server.call(lambda: ask.cluster.server.nodes[1].directories.fail(str(tmp_path / "c"), "broken"))
+        ask.cluster._server.call(lambda: ask.cluster._server.nodes[1].directories.fail(str(tmp_path / "c"), "broken"))
         assert alter(ask, paths[1]) == KAFKA_STORAGE_ERROR

@@ -28,9 +28,9 @@ def test_old_segments_are_deleted_by_first_retention_check() -> None:
     clock = kafkalet.ManualClock()
     with kafkalet.Broker(topics=["t"], clock=clock, config={"log.retention.ms": "1000"}) as broker:
         broker.produce("t", 0, batch(clock.now_ms()))
-        broker.server.call(lambda: clock.advance(29_000))
+        broker._server.call(lambda: clock.advance(29_000))
         assert broker.log("t").log_start_offset == 0
-        broker.server.call(lambda: clock.advance(2_000))
+        broker._server.call(lambda: clock.advance(2_000))
         assert broker.log("t").log_start_offset == 1
 
 
@@ -38,9 +38,9 @@ def test_retention_check_is_repeated_after_interval() -> None:
     clock = kafkalet.ManualClock()
     config = {"log.retention.ms": "1000", "log.retention.check.interval.ms": "5000"}
     with kafkalet.Broker(topics=["t"], clock=clock, config=config) as broker:
-        broker.server.call(lambda: clock.advance(30_000))
+        broker._server.call(lambda: clock.advance(30_000))
         broker.produce("t", 0, batch(clock.now_ms()))
-        broker.server.call(lambda: clock.advance(5_000))
+        broker._server.call(lambda: clock.advance(5_000))
         assert broker.log("t").log_start_offset == 1
 
 
@@ -53,15 +53,15 @@ def retaining(broker: kafkalet.Broker, then: Callable[[PeriodicTasks], object] =
     """Write an old record to three partitions, and begin a run of retention. Call `then` after its first turn."""
     for index in range(3):
         broker.produce("t", index, batch(BEGIN_MS))
-    node = broker.server.nodes[1]
-    tasks = PeriodicTasks(broker.server.nodes, broker.server.leadership, SystemClock(), node.turns, node.workers)
+    node = broker._server.nodes[1]
+    tasks = PeriodicTasks(broker._server.nodes, broker._server.leadership, SystemClock(), node.turns, node.workers)
 
     def begin() -> None:
         tasks._retention.begin()
         assert starts(broker) == [1, 0, 0]
         then(tasks)
 
-    broker.server.call(begin)
+    broker._server.call(begin)
 
 
 def starts(broker: kafkalet.Broker) -> list[int]:
@@ -76,7 +76,7 @@ def test_retention_of_many_logs_continues_in_the_next_turn() -> None:
     with kafkalet.Broker(**THREE) as broker:
         retaining(broker)
         while starts(broker) != [1, 1, 1]:  # it takes two more turns
-            broker.server.call(lambda: None)
+            broker._server.call(lambda: None)
 
 
 @pytest.mark.usefixtures("short_turns")
@@ -85,7 +85,7 @@ def test_retention_skips_logs_that_are_deleted_between_turns(caplog: pytest.LogC
         running: list[PeriodicTasks] = []
         retaining(broker, lambda tasks: (running.append(tasks), broker.delete_topic("t")))
         while running[0]._retention.is_running:
-            broker.server.call(lambda: None)
+            broker._server.call(lambda: None)
         assert "failed" not in caplog.text
 
 
@@ -94,7 +94,7 @@ def test_stop_ends_retention() -> None:
     with kafkalet.Broker(**THREE) as broker:
         retaining(broker, PeriodicTasks.stop)
         for _ in range(3):
-            broker.server.call(lambda: None)
+            broker._server.call(lambda: None)
         assert starts(broker) == [1, 0, 0]
 
 
@@ -104,7 +104,7 @@ def test_retention_is_complete_when_clock_has_been_advanced() -> None:
     with kafkalet.Broker(**THREE, clock=clock) as broker:
         for index in range(3):
             broker.produce("t", index, batch(clock.now_ms()))
-        broker.server.call(lambda: clock.advance(30_000))
+        broker._server.call(lambda: clock.advance(30_000))
         assert starts(broker) == [1, 1, 1]
 
 
@@ -126,9 +126,9 @@ def test_retry_is_a_duplicate_until_the_first_check_after_the_producer_expired(
         )
         for records in (first, second):
             broker.produce("t", 0, records)
-        broker.server.call(lambda: clock.advance(expiry_s * 1000 - 1))
+        broker._server.call(lambda: clock.advance(expiry_s * 1000 - 1))
         assert broker.produce("t", 0, second) == 1
-        broker.server.call(lambda: clock.advance(1))
+        broker._server.call(lambda: clock.advance(1))
         assert broker.produce("t", 0, second) == 2
 
 
@@ -136,12 +136,12 @@ def test_lagging_follower_leaves_isr() -> None:
     clock = kafkalet.ManualClock()
     with kafkalet.Cluster(brokers=2, clock=clock, config={"replica.lag.time.max.ms": "10000"}) as cluster:
         cluster.create_topic("t", 1, 2)
-        state = cluster.server.metadata.topics["t"].partitions[0]
+        state = cluster._server.metadata.topics["t"].partitions[0]
         follower = next(node for node in state.replicas if node != state.leader)
         cluster.hold_replication(follower)
         cluster.produce("t", 0, batch(clock.now_ms()))
         assert cluster.log("t").high_watermark == 0
-        cluster.server.call(lambda: clock.advance(15_000))
+        cluster._server.call(lambda: clock.advance(15_000))
         assert state.isr == [state.leader]
         assert cluster.log("t").high_watermark == 1
         cluster.release_replication(follower)
@@ -153,10 +153,10 @@ def test_logs_are_flushed_after_flush_ms(tmp_path: Path) -> None:
     config = {"log.flush.scheduler.interval.ms": "1000", "log.flush.interval.ms": "5000"}
     with kafkalet.Broker(topics=["t"], clock=clock, config=config, data_dir=tmp_path) as broker:
         broker.produce("t", 0, batch(clock.now_ms()))
-        local = broker.server.leadership.leader_of("t", 0).log.local
-        broker.server.call(lambda: clock.advance(4_000))
+        local = broker._server.leadership.leader_of("t", 0).log.local
+        broker._server.call(lambda: clock.advance(4_000))
         assert local.recovery_point == 0
-        broker.server.call(lambda: clock.advance(2_000))
+        broker._server.call(lambda: clock.advance(2_000))
         assert local.recovery_point == 1
 
 
@@ -191,10 +191,10 @@ def test_records_expire_at_the_same_time_in_long_and_in_short_advances(
 
     monkeypatch.setattr(Log, "_delete_oldest", noted)
     with kafkalet.Broker(topics=["t"], clock=clock, config={"log.retention.ms": "100000000"}) as broker:
-        log = broker.server.leadership.leader_of("t", 0).log
+        log = broker._server.leadership.leader_of("t", 0).log
         for hours in (-20, -10, 0):
             broker.produce("t", 0, batch(BEGIN_MS + hours * HOUR_MS))
-            broker.server.call(log.roll)
+            broker._server.call(log.roll)
         for _ in range(24 * 10 // step_hours):
             clock.advance(hours=step_hours)
     # The first check is after 30 s, and the next ones are at intervals of five minutes.
@@ -214,11 +214,11 @@ def test_each_checkpoint_is_written_at_its_interval(tmp_path: Path, file: str, n
     with kafkalet.Broker(topics=["t"], clock=clock, config={name: "1000"}, data_dir=tmp_path) as broker:
         broker.produce("t", 0, batch(clock.now_ms()))
         broker.produce("t", 0, batch(clock.now_ms()))
-        broker.server.call(lambda: broker.server.leadership.leader_of("t", 0).delete_records(1))
-        broker.server.call(broker.server.leadership.leader_of("t", 0).log.flush)
-        broker.server.call(lambda: clock.advance(900))
+        broker._server.call(lambda: broker._server.leadership.leader_of("t", 0).delete_records(1))
+        broker._server.call(broker._server.leadership.leader_of("t", 0).log.flush)
+        broker._server.call(lambda: clock.advance(900))
         assert not (tmp_path / file).exists()
-        broker.server.call(lambda: clock.advance(100))
+        broker._server.call(lambda: clock.advance(100))
         assert "\nt 0 " in (tmp_path / file).read_text()
         assert [path.name for path in tmp_path.glob("*checkpoint")] == [file]
     assert len(list(tmp_path.glob("*checkpoint"))) == 3
@@ -229,5 +229,5 @@ def test_checkpoint_that_cannot_be_written_takes_the_directory_offline(tmp_path:
     with kafkalet.Broker(topics=["t"], clock=clock, data_dir=tmp_path) as broker:
         broker.produce("t", 0, batch(clock.now_ms()))
         (tmp_path / "replication-offset-checkpoint").mkdir()
-        broker.server.call(lambda: clock.advance(5000))
-        assert "replication-offset-checkpoint" in broker.server.nodes[1].directories.offline[str(tmp_path)]
+        broker._server.call(lambda: clock.advance(5000))
+        assert "replication-offset-checkpoint" in broker._server.nodes[1].directories.offline[str(tmp_path)]

@@ -27,7 +27,7 @@ def cluster() -> Iterator[kafkalet.Cluster]:
 
 
 def log_of(cluster: kafkalet.Cluster, node: int) -> Log:
-    return cluster.server.nodes[node].partitions["t", 0].log
+    return cluster._server.nodes[node].partitions["t", 0].log
 
 
 def stored(log: Log) -> list[bytes]:
@@ -52,7 +52,7 @@ def test_follower_has_same_bytes_as_leader(cluster: kafkalet.Cluster) -> None:
 def test_follower_has_append_times_of_leader(cluster: kafkalet.Cluster) -> None:
     cluster.create_topic("stamped", config={"message.timestamp.type": "LogAppendTime"}, assignments=[[1, 2]])
     cluster.produce("stamped", 0, batch(b"a"))
-    first, second = (entries(cluster.server.nodes[node].partitions["stamped", 0].log)[0] for node in (1, 2))
+    first, second = (entries(cluster._server.nodes[node].partitions["stamped", 0].log)[0] for node in (1, 2))
     assert first.max_timestamp == second.max_timestamp
 
 
@@ -73,17 +73,17 @@ def test_follower_adopts_high_watermark(cluster: kafkalet.Cluster) -> None:
 def test_follower_below_log_start_of_leader_starts_again(cluster: kafkalet.Cluster) -> None:
     cluster.produce("t", 0, batch(b"a"))
     cluster.hold_replication(2)
-    cluster.server.metadata.topics["t"].partitions[0].isr = [1]  # otherwise nothing could be deleted
+    cluster._server.metadata.topics["t"].partitions[0].isr = [1]  # otherwise nothing could be deleted
     cluster.produce("t", 0, batch(b"b", b"c"))
     cluster.produce("t", 0, batch(b"d"))
-    leader = cluster.server.leadership.leader_of("t", 0)
+    leader = cluster._server.leadership.leader_of("t", 0)
 
     def delete_segments() -> None:
         leader.log.roll()
         leader.delete_records(3)
         leader.log.apply_retention()
 
-    cluster.server.call(delete_segments)
+    cluster._server.call(delete_segments)
     start, end = leader.log.log_start_offset, leader.log.log_end_offset
     assert start > log_of(cluster, 2).log_end_offset
     cluster.release_replication(2)
@@ -116,7 +116,7 @@ def test_logs_that_diverged_several_times_agree_in_the_end(cluster: kafkalet.Clu
         cluster.elect_leader("t", 0, leader)
         cluster.produce("t", 0, batch(b"%d" % leader))
         cluster.produce("t", 0, batch(b"%d again" % leader))
-        cluster.server.metadata.topics["t"].partitions[0].isr = [1, 2]  # as if it had not lagged for long
+        cluster._server.metadata.topics["t"].partitions[0].isr = [1, 2]  # as if it had not lagged for long
         cluster.release_replication(other)
     for node in (1, 2):
         assert stored(log_of(cluster, node)) == stored(log_of(cluster, 1))
@@ -149,7 +149,7 @@ class Upheavals(RuleBasedStateMachine):
     @property
     def leader(self) -> Partition | None:
         with contextlib.suppress(KafkaError):
-            return self.cluster.server.leadership.leader_of("t", 0)
+            return self.cluster._server.leadership.leader_of("t", 0)
         return None
 
     @rule(count=st.integers(1, 3))
@@ -174,17 +174,17 @@ class Upheavals(RuleBasedStateMachine):
 
     @rule()
     def lag(self) -> None:
-        self.cluster.server.call(lambda: self.cluster.server.leadership.drop_laggards(-1))
+        self.cluster._server.call(lambda: self.cluster._server.leadership.drop_laggards(-1))
 
-    @precondition(lambda self: len(self.cluster.server.nodes) > 1)
+    @precondition(lambda self: len(self.cluster._server.nodes) > 1)
     @rule(data=st.data())
     def stop(self, data: st.DataObject) -> None:
-        self.cluster.stop_broker(data.draw(st.sampled_from(sorted(self.cluster.server.nodes))))
+        self.cluster.stop_broker(data.draw(st.sampled_from(sorted(self.cluster._server.nodes))))
 
-    @precondition(lambda self: len(self.cluster.server.nodes) < 3)
+    @precondition(lambda self: len(self.cluster._server.nodes) < 3)
     @rule(data=st.data())
     def come_back(self, data: st.DataObject) -> None:
-        self.cluster.start_broker(data.draw(st.sampled_from(sorted({1, 2, 3} - self.cluster.server.nodes.keys()))))
+        self.cluster.start_broker(data.draw(st.sampled_from(sorted({1, 2, 3} - self.cluster._server.nodes.keys()))))
 
     @rule(node=st.integers(1, 3))
     def elect(self, node: int) -> None:
@@ -202,25 +202,25 @@ class Upheavals(RuleBasedStateMachine):
 
     @invariant()
     def marks_are_in_order(self) -> None:
-        for node in self.cluster.server.nodes.values():
+        for node in self.cluster._server.nodes.values():
             for partition in node.partitions.values():
                 log = partition.log
                 assert 0 <= log.log_start_offset <= log.last_stable_offset <= log.high_watermark <= log.log_end_offset
 
     @invariant()
     def the_leader_is_in_sync(self) -> None:
-        if "t" in self.cluster.server.metadata.topics:
-            state = self.cluster.server.metadata.topics["t"].partitions[0]
+        if "t" in self.cluster._server.metadata.topics:
+            state = self.cluster._server.metadata.topics["t"].partitions[0]
             assert state.leader in (-1, *state.isr)
             assert state.isr
 
     @rule()
     def in_the_end_all_agree(self) -> None:
-        for node in sorted({1, 2, 3} - self.cluster.server.nodes.keys()):
+        for node in sorted({1, 2, 3} - self.cluster._server.nodes.keys()):
             self.cluster.start_broker(node)
         for node in sorted(self.held):
             self.release(node)
-        state = self.cluster.server.metadata.topics["t"].partitions[0]
+        state = self.cluster._server.metadata.topics["t"].partitions[0]
         assert sorted(state.isr) == [1, 2, 3]
         first, *others = (log_of(self.cluster, node) for node in (1, 2, 3))
         for other in others:

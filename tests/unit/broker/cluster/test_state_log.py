@@ -23,7 +23,7 @@ def log_of(stage: Stage, **properties: str) -> StateLog:
     """The log of a new topic with one partition and two replicas."""
     config = {"cleanup.policy": "compact"} | {name.replace("_", "."): value for name, value in properties.items()}
     stage.cluster.create_topic("s", 1, 2, config)
-    node = stage.cluster.server.nodes[stage.leader("s", 0)]
+    node = stage.cluster._server.nodes[stage.leader("s", 0)]
     return StateLog(node.partition("s", 0), stage.clock, node.purgatory)
 
 

@@ -32,7 +32,7 @@ def begin_move(ask: Asking, config: dict[str, str], rates: dict[int, dict[str, s
     ask.cluster.create_topic("t", assignments=[[1]], config=config)
     for _ in range(BATCHES):
         ask.cluster.produce("t", 0, LARGE)
-    server = ask.cluster.server
+    server = ask.cluster._server
 
     def move() -> None:
         server.metadata.broker_config.update(rates)
@@ -42,14 +42,14 @@ def begin_move(ask: Asking, config: dict[str, str], rates: dict[int, dict[str, s
 
 
 def state_of(ask: Asking) -> PartitionState:
-    state = ask.cluster.server.metadata.partition("t", 0)
+    state = ask.cluster._server.metadata.partition("t", 0)
     assert state is not None
     return state
 
 
 def copied(ask: Asking) -> int:
     """Return the number of batches on broker 2."""
-    return ask.cluster.server.nodes[2].partitions["t", 0].log.log_end_offset
+    return ask.cluster._server.nodes[2].partitions["t", 0].log.log_end_offset
 
 
 @pytest.mark.parametrize(
@@ -88,18 +88,18 @@ def test_replica_without_a_limit_is_copied_at_once(
 
 def test_throttled_replica_continues_when_the_rate_is_below_the_limit(ask: Asking, clock: kafkalet.ManualClock) -> None:
     begin_move(ask, {LEADERS: "*"}, {1: {LEADER_RATE: "1"}})
-    leadership = ask.cluster.server.controller.leadership
-    ask.cluster.server.call(leadership.replicate_throttled)
+    leadership = ask.cluster._server.controller.leadership
+    ask.cluster._server.call(leadership.replicate_throttled)
     assert copied(ask) == 1
     for _ in range(1, BATCHES):
         clock.advance(WINDOWS_MS)
-        ask.cluster.server.call(leadership.replicate_throttled)
+        ask.cluster._server.call(leadership.replicate_throttled)
     assert (copied(ask), state_of(ask).isr, state_of(ask).is_moving) == (BATCHES, [1, 2], False)
 
 
 def test_removed_limit_lets_the_replica_continue(ask: Asking) -> None:
     begin_move(ask, {LEADERS: "*"}, {1: {LEADER_RATE: "1"}})
-    server = ask.cluster.server
+    server = ask.cluster._server
     server.call(lambda: server.metadata.broker_config.pop(1))
     server.call(server.controller.leadership.replicate_throttled)
     assert (copied(ask), state_of(ask).is_moving) == (BATCHES, False)
@@ -107,7 +107,7 @@ def test_removed_limit_lets_the_replica_continue(ask: Asking) -> None:
 
 def test_replica_in_sync_is_not_throttled(ask: Asking) -> None:
     begin_move(ask, {LEADERS: "*"}, {})
-    ask.cluster.server.metadata.broker_config[1] = {LEADER_RATE: "1"}
+    ask.cluster._server.metadata.broker_config[1] = {LEADER_RATE: "1"}
     for _ in range(3):
         ask.cluster.produce("t", 0, LARGE)
     assert copied(ask) == BATCHES + 3
@@ -115,8 +115,8 @@ def test_replica_in_sync_is_not_throttled(ask: Asking) -> None:
 
 def test_deleted_topic_with_a_throttled_replica_is_forgotten(ask: Asking) -> None:
     begin_move(ask, {LEADERS: "*"}, {1: {LEADER_RATE: "1"}})
-    leadership = ask.cluster.server.controller.leadership
+    leadership = ask.cluster._server.controller.leadership
     assert leadership.may_replicate_throttled
     ask.cluster.delete_topic("t")
-    ask.cluster.server.call(leadership.replicate_throttled)
+    ask.cluster._server.call(leadership.replicate_throttled)
     assert not leadership.may_replicate_throttled

@@ -13,7 +13,7 @@ THREE = range(1, 4)
 def test_properties_of_one_broker_take_precedence() -> None:
     config = {"message.max.bytes": 1000, "broker.rack": "a", 2: {"broker.rack": "b", "message.max.bytes": 2000}}
     with kafkalet.Cluster(3, config=config) as cluster:
-        configs = [node.config for node in cluster.server.nodes.values()]
+        configs = [node.config for node in cluster._server.nodes.values()]
         assert [config.broker_rack for config in configs] == ["a", "b", "a"]
         assert [config.log_config({}).max_message_bytes for config in configs] == [1000, 2000, 1000]
 
@@ -22,12 +22,12 @@ def test_properties_of_one_broker_survive_its_restart() -> None:
     with kafkalet.Cluster(2, config={2: {"broker.rack": "b"}}) as cluster:
         cluster.stop_broker(2)
         cluster.start_broker(2)
-        assert cluster.server.metadata.endpoints[2].rack == "b"
+        assert cluster._server.metadata.endpoints[2].rack == "b"
 
 
 def test_broker_ids_count_from_the_property() -> None:
     with kafkalet.Cluster(2, config={"node.id": 7, 8: {"broker.rack": "b"}}) as cluster:
-        assert [endpoint.rack for endpoint in cluster.server.metadata.endpoints.values()] == [None, "b"]
+        assert [endpoint.rack for endpoint in cluster._server.metadata.endpoints.values()] == [None, "b"]
 
 
 def test_broker_that_does_not_exist_is_refused() -> None:

@@ -73,7 +73,7 @@ class Acting:
         return [member["error_code"] for member in answer["members"]]
 
     def commit(self, generation: int, member_id: str, **more: Any) -> int:
-        if "t" not in self.stage.cluster.server.metadata.topics:
+        if "t" not in self.stage.cluster._server.metadata.topics:
             self.stage.cluster.create_topic("t", 1)
         partition = {"partition_index": 0, "committed_offset": 1, "committed_metadata": ""}
         fields = {"generation_id_or_member_epoch": generation, "member_id": member_id} | more

@@ -32,7 +32,7 @@ class Committing:
 
     @property
     def shard(self) -> Shard:
-        groups = self.stage.cluster.server.brokers[self.node].coordinators.groups
+        groups = self.stage.cluster._server.brokers[self.node].coordinators.groups
         return groups.shard_for_offsets(self.group_id)
 
     def begin_commit(self, offsets: Offsets, topic: str = "t", version: int = 7, **more: Any) -> Pending:

@@ -32,7 +32,7 @@ class Consuming:
 
     @property
     def group(self) -> ConsumerGroup:
-        shard = self.stage.cluster.server.brokers[self.node].coordinators.groups.shard_of(self.group_id)
+        shard = self.stage.cluster._server.brokers[self.node].coordinators.groups.shard_of(self.group_id)
         group = shard.groups[self.group_id]
         assert isinstance(group, ConsumerGroup)
         return group
@@ -92,7 +92,7 @@ class Consuming:
         return int(answer["topics"][0]["partitions"][0]["error_code"])
 
     def listed(self, partitions: Partitions) -> list[dict[str, Any]]:
-        topics = self.stage.cluster.server.metadata.topics
+        topics = self.stage.cluster._server.metadata.topics
         return [
             {"topic_id": topics[name].topic_id, "partitions": of} for name, of in partitions.items() if name in topics
         ]
@@ -101,7 +101,7 @@ class Consuming:
         assert answer["error_code"] == 0, answer
         self.epochs[member_id] = answer["member_epoch"]
         if answer["assignment"] is not None:
-            by_id = self.stage.cluster.server.metadata.topic_by_id
+            by_id = self.stage.cluster._server.metadata.topic_by_id
             self.owned[member_id] = {
                 getattr(by_id(of["topic_id"]), "name", "gone"): of["partitions"]
                 for of in answer["assignment"]["topic_partitions"]

@@ -39,7 +39,7 @@ class Migrating:
 
     @property
     def group(self) -> Any:
-        return self.stage.cluster.server.brokers[1].coordinators.groups.shard_of("g").groups["g"]
+        return self.stage.cluster._server.brokers[1].coordinators.groups.shard_of("g").groups["g"]
 
     @property
     def is_classic(self) -> bool:

@@ -9,7 +9,7 @@ from .committing import Committing, committing
 
 
 def coordinator_of(client: Committing) -> GroupCoordinator:
-    groups: GroupCoordinator = client.stage.cluster.server.brokers[client.node].coordinators.groups
+    groups: GroupCoordinator = client.stage.cluster._server.brokers[client.node].coordinators.groups
     return groups
 
 
@@ -33,7 +33,7 @@ def test_groups_are_distributed_over_partitions() -> None:
 
 def test_group_of_another_broker_answers_not_coordinator() -> None:
     with committing(2) as client:
-        other = client.stage.cluster.server.brokers[3 - client.node].coordinators.groups
+        other = client.stage.cluster._server.brokers[3 - client.node].coordinators.groups
         with pytest.raises(KafkaError) as refused:
             other.shard_of("g")
         assert refused.value.code == Code.NOT_COORDINATOR

@@ -23,7 +23,7 @@ def stage() -> Iterator[Stage]:
 
 def of_each_kind(stage: Stage) -> list[Group]:
     Acting(stage)  # looks up the coordinator
-    shard = stage.cluster.server.brokers[1].coordinators.groups.shard_of("g")
+    shard = stage.cluster._server.brokers[1].coordinators.groups.shard_of("g")
     return [ClassicGroup(shard, "g"), ConsumerGroup(shard, "g")]
 
 

@@ -55,4 +55,4 @@ def header(api: int, version: int, client_id: str = "me") -> bytes:
 @contextmanager
 def journaled(most_requests: int = 10_000, most_bytes: int = 8 << 20, **options: Any) -> Iterator[Journaled]:
     with asking(**options) as ask:
-        yield Journaled(ask.cluster.server, Journal(most_requests, most_bytes))
+        yield Journaled(ask.cluster._server, Journal(most_requests, most_bytes))

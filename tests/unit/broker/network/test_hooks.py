@@ -55,7 +55,7 @@ class Connection:
     """A connection that repeats its requests. Methods must be called in the thread of the cluster."""
 
     def __init__(self, cluster: Cluster, topic: str) -> None:
-        self.router: Router = cluster.server.brokers[1].router
+        self.router: Router = cluster._server.brokers[1].router
         self.context: Context = self.router.context(NoClient(), ("127.0.0.1", 1), "PLAINTEXT")
         self.topic = topic
         self.session_id = self.session_epoch = 0
@@ -102,14 +102,14 @@ def test_fast_paths_answer_only_while_no_hook_needs_messages(
 
     def used() -> set[str]:
         paths.clear()
-        cluster.server.call(connection.repeat)
+        cluster._server.call(connection.repeat)
         return set(paths)
 
     assert (before := used()) == {"FetchPartitions", "Repetitions", "ResponseCache"}
     kept = getattr(hooks, hook)
-    cluster.server.call(lambda: setattr(hooks, hook, STUBS[hook]))
+    cluster._server.call(lambda: setattr(hooks, hook, STUBS[hook]))
     try:
         assert used() == (before if hook in SEE_BYTES else set())
     finally:
-        cluster.server.call(lambda: setattr(hooks, hook, kept))
+        cluster._server.call(lambda: setattr(hooks, hook, kept))
     assert used() == before

@@ -64,8 +64,8 @@ class Kept:
 
     def route(self, request: Request, version: int, node: int = 1) -> bytes:
         """Return the response of a broker."""
-        router = self.cluster.server.brokers[node].router
-        return self.cluster.server.call(lambda: routed(router, encoded(request, version)))
+        router = self.cluster._server.brokers[node].router
+        return self.cluster._server.call(lambda: routed(router, encoded(request, version)))
 
     def answer_to(self, request: Request, version: int) -> Any:
         sent = self.route(request, version)[4:]
@@ -74,10 +74,10 @@ class Kept:
 
     def check(self) -> None:
         """Compare the answers of each broker with those of a router that has not kept any."""
-        self.cluster.server.call(self._check)
+        self.cluster._server.call(self._check)
 
     def _check(self) -> None:
-        for broker in self.cluster.server.brokers.values():
+        for broker in self.cluster._server.brokers.values():
             fresh = Router(broker)
             for frame in FRAMES:
                 for listener in ("OTHER", "UNKNOWN"):
@@ -155,7 +155,7 @@ class Changes:
 
     def __init__(self, kept: Kept) -> None:
         self.cluster = kept.cluster
-        self.server = kept.cluster.server
+        self.server = kept.cluster._server
         self.ask = kept.ask
         self.kept = kept
 
@@ -290,8 +290,8 @@ def test_the_handler_is_not_called_again(
 
 
 def test_another_correlation_id_is_answered(kept: Kept) -> None:
-    router = kept.cluster.server.brokers[1].router
-    sent = kept.cluster.server.call(lambda: [routed(router, encoded(CLIENT, 3, number)) for number in (5, 6)])
+    router = kept.cluster._server.brokers[1].router
+    sent = kept.cluster._server.call(lambda: [routed(router, encoded(CLIENT, 3, number)) for number in (5, 6)])
     assert [int.from_bytes(each[4:8], "big") for each in sent] == [5, 6]
     assert sent[0][8:] == sent[1][8:]
 
@@ -299,7 +299,7 @@ def test_another_correlation_id_is_answered(kept: Kept) -> None:
 def test_a_request_for_a_missing_topic_creates_it_again(kept: Kept) -> None:
     for _ in range(2):
         kept.route(named("new", creates=True), 9)
-        assert "new" in kept.cluster.server.metadata.topics
+        assert "new" in kept.cluster._server.metadata.topics
         kept.cluster.delete_topic("new")
 
 

@@ -37,8 +37,8 @@ def records(broker: Broker, topic: str, partition: int = 0) -> list[Record]:
 async def loaded(path: str, *topics: NewTopic, columns: Columns = Columns()) -> list[list[Record]]:  # noqa: B008
     """Return the records of each partition of topic t after the load."""
     async with Broker(topics=topics, clock=ManualClock(NOW_MS)) as broker:
-        await load(broker.server, "t", path, columns)
-        return [records(broker, "t", index) for index in range(len(broker.server.metadata.topics["t"].partitions))]
+        await load(broker._server, "t", path, columns)
+        return [records(broker, "t", index) for index in range(len(broker._server.metadata.topics["t"].partitions))]
 
 
 def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
@@ -67,8 +67,8 @@ def test_a_record_without_a_timestamp_gets_the_time_of_the_load(tmp_path: Path) 
 def test_missing_topic_is_created_with_the_defaults_of_the_cluster(tmp_path: Path) -> None:
     async def made() -> tuple[int, int]:
         async with Broker(config={"num.partitions": "3", "auto.create.topics.enable": "false"}) as broker:
-            count = await load(broker.server, "t", written(tmp_path, {"value": "x"}, {"value": "y"}))
-            return count, len(broker.server.metadata.topics["t"].partitions)
+            count = await load(broker._server, "t", written(tmp_path, {"value": "x"}, {"value": "y"}))
+            return count, len(broker._server.metadata.topics["t"].partitions)
 
     assert run(made()) == (2, 3)
 
@@ -104,7 +104,7 @@ def test_batches_hold_at_most_a_thousand_records(tmp_path: Path) -> None:
     async def counts() -> list[int]:
         async with Broker() as broker:
             path = written(tmp_path, *({"value": "x"} for _ in range(2 * BATCH_RECORDS + 1)))
-            assert await load(broker.server, "t", path) == 2 * BATCH_RECORDS + 1
+            assert await load(broker._server, "t", path) == 2 * BATCH_RECORDS + 1
             return [batch.count for batch in broker.log("t").batches]
 
     assert run(counts()) == [BATCH_RECORDS, BATCH_RECORDS, 1]
@@ -113,7 +113,7 @@ def test_batches_hold_at_most_a_thousand_records(tmp_path: Path) -> None:
 def test_batches_respect_max_message_bytes(tmp_path: Path) -> None:
     async def sizes() -> list[int]:
         async with Broker(topics=[NewTopic("t", 1, {"max.message.bytes": "1000"})]) as broker:
-            await load(broker.server, "t", written(tmp_path, *({"value": "x" * 300} for _ in range(10))))
+            await load(broker._server, "t", written(tmp_path, *({"value": "x" * 300} for _ in range(10))))
             return [batch.size for batch in broker.log("t").batches]
 
     found = run(sizes())
@@ -137,7 +137,7 @@ def test_invalid_record_is_reported_and_nothing_is_loaded(
         good = [{"key": "k", "value": "v"}] * (BATCH_RECORDS + 5)
         async with Broker(topics=[NewTopic("t", 1, config)], clock=ManualClock(NOW_MS)) as broker:
             with pytest.raises(LoadError) as failed:
-                await load(broker.server, "t", written(tmp_path, *good, bad, {"key": "k", "value": "v"}))
+                await load(broker._server, "t", written(tmp_path, *good, bad, {"key": "k", "value": "v"}))
             return str(failed.value), broker.log("t").log_end_offset
 
     text, log_end_offset = run(refused())
@@ -153,8 +153,8 @@ def test_invalid_line_creates_no_topic(tmp_path: Path) -> None:
     async def refused() -> list[str]:
         async with Broker() as broker:
             with pytest.raises(LoadError, match=r"a\.jsonl:2501: is not JSON"):
-                await load(broker.server, "t", str(path))
-            return list(broker.server.metadata.topics)
+                await load(broker._server, "t", str(path))
+            return list(broker._server.metadata.topics)
 
     assert run(refused()) == []
 
@@ -163,7 +163,7 @@ def test_invalid_topic_name_is_refused_first(tmp_path: Path) -> None:
     async def refused() -> None:
         async with Broker() as broker:
             with pytest.raises(KafkaError, match="INVALID_TOPIC"):
-                await load(broker.server, "a b", str(tmp_path / "none"))
+                await load(broker._server, "a b", str(tmp_path / "none"))
 
     run(refused())
 
@@ -174,7 +174,7 @@ def test_progress_is_reported(tmp_path: Path) -> None:
     async def watched() -> None:
         async with Broker() as broker:
             path = written(tmp_path, *({"value": "x"} for _ in range(2500)))
-            await load(broker.server, "t", path, progress=lambda count, part: result.append((count, part)))
+            await load(broker._server, "t", path, progress=lambda count, part: result.append((count, part)))
 
     run(watched())
     assert [count for count, _ in result] == [1000, 2000, 2500]

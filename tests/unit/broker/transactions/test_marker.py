@@ -21,22 +21,22 @@ def wire() -> Iterator[Wire]:
 def write(wire: Wire, marker: Marker = MARKER, *, topic: str = "t", leader: bool = True) -> list[Code]:
     """Write a marker and return the list of results, which is empty while the marker waits."""
     codes: list[Code] = []
-    state = wire.cluster.server.metadata.partition(topic, 0)
+    state = wire.cluster._server.metadata.partition(topic, 0)
     node = 1 if state is None else state.leader if leader else 3 - state.leader
-    coordinators = wire.cluster.server.brokers[node].coordinators
-    wire.cluster.server.call(lambda: write_marker(coordinators, topic, 0, marker).then(codes.append))
+    coordinators = wire.cluster._server.brokers[node].coordinators
+    wire.cluster._server.call(lambda: write_marker(coordinators, topic, 0, marker).then(codes.append))
     return codes
 
 
 def advance(wire: Wire, ms: int) -> None:
-    clock = wire.cluster.server.clock
+    clock = wire.cluster._server.clock
     assert isinstance(clock, kafkalet.ManualClock)
-    wire.cluster.server.call(lambda: clock.advance(ms))
+    wire.cluster._server.call(lambda: clock.advance(ms))
 
 
 def hold(wire: Wire) -> int:
     """Hold back the only follower and return its id."""
-    follower = 3 - wire.cluster.server.metadata.topics["t"].partitions[0].leader
+    follower = 3 - wire.cluster._server.metadata.topics["t"].partitions[0].leader
     wire.cluster.hold_replication(follower, "t")
     return follower
 
@@ -94,5 +94,5 @@ def test_replication_of_marker_times_out() -> None:
 
 def test_message_format_without_transactions_refuses_marker() -> None:
     with on_the_wire(kafka_version="2.8", topic_config={"message.format.version": "0.10.0"}) as wire:
-        wire.cluster.server.call(lambda: wire.cluster.server.leadership.leader_of("t", 0).append(batch(b"a")))
+        wire.cluster._server.call(lambda: wire.cluster._server.leadership.leader_of("t", 0).append(batch(b"a")))
         assert write(wire) == [Code.UNSUPPORTED_FOR_MESSAGE_FORMAT]

@@ -106,7 +106,7 @@ def test_closed_shard_changes_nothing() -> None:
 def log() -> Iterator[StateLog]:
     with kafkalet.Broker(topics=["t"]) as broker:
         yield StateLog(
-            broker.server.leadership.leader_of("t", 0), broker.server.clock, broker.server.nodes[1].purgatory
+            broker._server.leadership.leader_of("t", 0), broker._server.clock, broker._server.nodes[1].purgatory
         )
 
 

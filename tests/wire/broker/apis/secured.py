@@ -63,8 +63,8 @@ class Users:
     def allow(self, user: str, operation: Operation, kind: ResourceType, name: str) -> None:
         """Allow a user an operation on a resource."""
         acl = Acl(kind, PatternType.LITERAL, name, f"User:{user}", "*", operation, Permission.ALLOW)
-        controller = self.cluster.server.controller
-        self.cluster.server.call(lambda: controller.create_acls([acl]))
+        controller = self.cluster._server.controller
+        self.cluster._server.call(lambda: controller.create_acls([acl]))
 
     def close(self) -> None:
         for connection in self._connections.values():

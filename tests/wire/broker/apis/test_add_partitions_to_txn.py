@@ -130,4 +130,4 @@ def test_transaction_with_2000_partitions_ends_in_every_partition(tx: Tx) -> Non
     answer = tx.wire.ask("AddPartitionsToTxn", 3, {**tx.who, "topics": topics})
     assert set(flat(answer["topics"]).values()) == {Code.NONE}
     assert tx.end() == Code.NONE
-    tx.wire.until(lambda: tx.wire.cluster.server.leadership.leader_of("many", 1999).log.log_end_offset == 1)
+    tx.wire.until(lambda: tx.wire.cluster._server.leadership.leader_of("many", 1999).log.log_end_offset == 1)

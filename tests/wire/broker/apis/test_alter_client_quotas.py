@@ -36,7 +36,7 @@ def test_entity_is_changed_atomically() -> None:
         bad = entry({"user": "u"}, **{PRODUCE: 5.0, "nope": 1.0})
         good = entry({"user": "v"}, **{PRODUCE: 5.0})
         assert alter(ask, bad, good) == [INVALID_REQUEST, 0]
-        assert ask.cluster.server.metadata.client_quotas == {frozenset({("user", "v")}): {PRODUCE: 5.0}}
+        assert ask.cluster._server.metadata.client_quotas == {frozenset({("user", "v")}): {PRODUCE: 5.0}}
 
 
 def test_duplicate_entity_is_refused_once() -> None:
@@ -47,27 +47,27 @@ def test_duplicate_entity_is_refused_once() -> None:
 def test_last_duplicate_entity_wins_with_zookeeper() -> None:
     with asking(kafka_version="2.8") as ask:
         assert alter(ask, entry({"user": "u"}, **{PRODUCE: 5.0}), entry({"user": "u"}, **{PRODUCE: 6.0})) == [0]
-        assert ask.cluster.server.metadata.client_quotas == {frozenset({("user", "u")}): {PRODUCE: 6.0}}
+        assert ask.cluster._server.metadata.client_quotas == {frozenset({("user", "u")}): {PRODUCE: 6.0}}
 
 
 def test_validate_only_stores_nothing() -> None:
     with asking() as ask:
         assert alter(ask, entry({"user": "u"}, **{PRODUCE: 5.0}), validate_only=True) == [0]
-        assert not ask.cluster.server.metadata.client_quotas
+        assert not ask.cluster._server.metadata.client_quotas
 
 
 def test_entity_without_quotas_is_removed() -> None:
     with asking() as ask:
         alter(ask, entry({"user": "u"}, **{PRODUCE: 5.0, REQUEST: 50.0}))
         alter(ask, entry({"user": "u"}, **{PRODUCE: None}))
-        assert ask.cluster.server.metadata.client_quotas == {frozenset({("user", "u")}): {REQUEST: 50.0}}
+        assert ask.cluster._server.metadata.client_quotas == {frozenset({("user", "u")}): {REQUEST: 50.0}}
         alter(ask, entry({"user": "u"}, **{REQUEST: None}))
-        assert not ask.cluster.server.metadata.client_quotas
+        assert not ask.cluster._server.metadata.client_quotas
 
 
 def test_broker_without_quotas_does_not_measure_requests() -> None:
     with asking() as ask:
-        router = ask.cluster.server.brokers[1].router
+        router = ask.cluster._server.brokers[1].router
         assert router.hooks.throttle is None
         alter(ask, entry({"user": "u"}, **{PRODUCE: 5.0}))
         assert (router.hooks.throttle is None) is False
@@ -79,10 +79,10 @@ def test_quotas_survive_a_restart(tmp_path: Path) -> None:
     with asking(data_dir=tmp_path) as ask:
         alter(ask, entry({"user": "u", "client-id": None}, **{PRODUCE: 5.0}))
     with asking(data_dir=tmp_path) as ask:
-        assert ask.cluster.server.metadata.client_quotas == {
+        assert ask.cluster._server.metadata.client_quotas == {
             frozenset({("user", "u"), ("client-id", None)}): {PRODUCE: 5.0}
         }
-        assert ask.cluster.server.brokers[1].router.hooks.throttle is not None
+        assert ask.cluster._server.brokers[1].router.hooks.throttle is not None
 
 
 def test_producer_over_quota_receives_the_throttle_time_and_is_muted() -> None:
@@ -97,7 +97,7 @@ def test_producer_over_quota_receives_the_throttle_time_and_is_muted() -> None:
         assert answer["throttle_time_ms"] in range(2000, 2100)
         sent = connection.send("ApiVersions", 0, {})
         assert not connection.has_answer(sent, 0.1)
-        broker.server.call(lambda: clock.advance(2100))
+        broker._server.call(lambda: clock.advance(2100))
         assert connection.receive(sent)["error_code"] == 0
         connection.close()
 
@@ -114,7 +114,7 @@ def test_connection_over_quota_is_delayed_and_closed() -> None:
         turned_away = Connection("127.0.0.1", broker.port)
         sent = turned_away.send("ApiVersions", 0, {})
         assert not turned_away.has_answer(sent, 0.1)
-        broker.server.call(lambda: clock.advance(1000))
+        broker._server.call(lambda: clock.advance(1000))
         try:
             turned_away.receive(sent)
         except (Closed, OSError):
@@ -136,14 +136,14 @@ def test_host_name_is_resolved_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(alter_client_quotas, "look_up", look_up)
     with kafkalet.Cluster() as cluster:
-        connection = Connection("127.0.0.1", cluster.server.metadata.endpoints[1].port)
+        connection = Connection("127.0.0.1", cluster._server.metadata.endpoints[1].port)
         entries = [entry({"ip": host}, **{CONNECT: 5.0}) for host in ("host.example", "unknown.example", "10.0.0.2")]
         answer = connection.ask("AlterClientQuotas", 1, {"entries": entries, "validate_only": False})
         connection.close()
         assert [each["error_code"] for each in answer["entries"]] == [0, INVALID_REQUEST, 0]
         assert all(name.startswith("kafkalet-worker") for name in threads)
         assert len(threads) == 2
-        assert cluster.server.metadata.client_quotas.keys() == {
+        assert cluster._server.metadata.client_quotas.keys() == {
             frozenset({("ip", "host.example")}),
             frozenset({("ip", "10.0.0.2")}),
         }

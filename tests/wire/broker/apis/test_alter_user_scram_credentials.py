@@ -42,7 +42,7 @@ def altered(users: Users, *entries: dict[str, Any], user: str = "admin") -> dict
 
 
 def stored(users: Users) -> set[tuple[str, int, int]]:
-    known = users.cluster.server.metadata.scram_credentials
+    known = users.cluster._server.metadata.scram_credentials
     return {(name, int(mechanism), credential.iterations) for (name, mechanism), credential in known.items()}
 
 
@@ -61,7 +61,7 @@ def test_credentials_are_stored_replaced_and_removed(release: str, message: str 
 def test_stored_credential_is_derived_from_salted_password(mechanism: ScramMechanism) -> None:
     with secured(SECURED) as users:
         altered(users, put("a", mechanism, 5000))
-        found = users.cluster.server.metadata.scram_credentials["a", mechanism]
+        found = users.cluster._server.metadata.scram_credentials["a", mechanism]
     assert found == credential_of_salted(mechanism, PASSWORD.encode(), SALT.encode(), 5000)
 
 
@@ -149,9 +149,9 @@ def test_request_without_alter_on_cluster_is_refused(release: str, message: str 
 def test_credentials_survive_restart(tmp_path: Path) -> None:
     with secured(SECURED, data_dir=str(tmp_path)) as users:
         altered(users, put("a"), put("b", 2))
-        before = users.cluster.server.metadata.scram_credentials
+        before = users.cluster._server.metadata.scram_credentials
     with secured(SECURED, data_dir=str(tmp_path)) as users:
-        assert users.cluster.server.metadata.scram_credentials == before
+        assert users.cluster._server.metadata.scram_credentials == before
         altered(users, drop("a"))
     with secured(SECURED, data_dir=str(tmp_path)) as users:
         assert stored(users) == {("b", 2, 4096)}
@@ -173,7 +173,7 @@ def test_credentials_are_kept_if_they_cannot_be_saved(tmp_path: Path, monkeypatc
 
     with secured(SECURED, data_dir=str(tmp_path)) as users:
         altered(users, put("a"))
-        monkeypatch.setattr(users.cluster.server.controller._metadata_store, "save", fail)
+        monkeypatch.setattr(users.cluster._server.controller._metadata_store, "save", fail)
         assert altered(users, drop("a"), put("b"))["a"][0] == Code.KAFKA_STORAGE_ERROR
         assert stored(users) == {("a", 1, 4096)}
         monkeypatch.undo()
@@ -183,7 +183,7 @@ def test_nothing_secret_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     with secured(SECURED) as users:
         altered(users, put("a"), put("", 9), put("b", 1, 1))
-        [credential] = users.cluster.server.metadata.scram_credentials.values()
+        [credential] = users.cluster._server.metadata.scram_credentials.values()
     assert repr(credential) == "ScramCredential(iterations=4096)"
     assert PASSWORD not in caplog.text
     assert SALT not in caplog.text

@@ -75,7 +75,7 @@ def test_unreplicated_deletion_returns_coordinator_not_available_after_the_timeo
         wire.ask("JoinGroup", 5, join_body("g"), node)
         wire.cluster.hold_replication(node % 3 + 1)
         with wire.waiting("DeleteGroups", 2, {"groups_names": ["g"]}, node) as receive:
-            wire.cluster.server.call(lambda: clock.advance(5000))
+            wire.cluster._server.call(lambda: clock.advance(5000))
             assert [result["error_code"] for result in receive()["results"]] == [Code.COORDINATOR_NOT_AVAILABLE]
 
 

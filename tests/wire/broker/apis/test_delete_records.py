@@ -105,7 +105,7 @@ def test_only_the_leader_accepts_the_request(three: Wire) -> None:
 
 def test_followers_adopt_the_log_start_offset_of_the_leader(three: Wire) -> None:
     assert code_and_watermark(three.ask("DeleteRecords", 2, body(2))) == (Code.NONE, 2)
-    starts = [node.partitions["t", 0].log.log_start_offset for node in three.cluster.server.nodes.values()]
+    starts = [node.partitions["t", 0].log.log_start_offset for node in three.cluster._server.nodes.values()]
     assert starts == [2, 2, 2]
 
 
@@ -119,10 +119,10 @@ def test_response_waits_for_the_last_follower(three: Wire) -> None:
 
 def test_timeout_returns_the_low_watermark_from_before_the_wait(three: Wire) -> None:
     three.cluster.hold_replication(2)
-    clock = three.cluster.server.clock
+    clock = three.cluster._server.clock
     assert isinstance(clock, ManualClock)
     with three.waiting("DeleteRecords", 2, body(2, timeout_ms=1000)) as receive:
-        three.cluster.server.call(lambda: clock.advance(1000))
+        three.cluster._server.call(lambda: clock.advance(1000))
         assert code_and_watermark(receive()) == (Code.REQUEST_TIMED_OUT, 0)
 
 

@@ -26,7 +26,7 @@ def shared() -> Iterator[Wire]:
 @pytest.fixture
 def wire(shared: Wire) -> Wire:
     """One broker with an empty topic "t"."""
-    if "t" in shared.cluster.server.metadata.topics:
+    if "t" in shared.cluster._server.metadata.topics:
         shared.cluster.delete_topic("t")
     shared.cluster.create_topic("t", 3)
     return shared
@@ -47,14 +47,14 @@ def three() -> Iterator[Wire]:
 
 
 def advance(wire: Wire, ms: int) -> None:
-    clock = wire.cluster.server.clock
+    clock = wire.cluster._server.clock
     assert isinstance(clock, ManualClock)
-    wire.cluster.server.call(lambda: clock.advance(ms))
+    wire.cluster._server.call(lambda: clock.advance(ms))
 
 
 def waits(wire: Wire, node: int = 1) -> bool:
     """Return whether a request waits after all scheduled callbacks have run."""
-    return wire.cluster.server.call(lambda: len(wire.cluster.server.nodes[node].purgatory)) == 1
+    return wire.cluster._server.call(lambda: len(wire.cluster._server.nodes[node].purgatory)) == 1
 
 
 def values(answer: Plain) -> list[str]:
@@ -113,14 +113,14 @@ def test_produce_to_another_partition_does_not_complete_a_fetch(wire: Wire) -> N
 def test_new_segment_completes_a_fetch(wire: Wire) -> None:
     wire.produce(batch(b"a"))
     with wire.waiting("Fetch", 12, wire.fetch_body(wait_ms=60_000, min_bytes=100_000)) as receive:
-        wire.cluster.server.call(wire.log().roll)
+        wire.cluster._server.call(wire.log().roll)
         wire.produce(batch(b"b"))
         assert values(fetched(receive())) == ["a"]  # a read never crosses the end of a segment
 
 
 @pytest.mark.parametrize("version", [12, 13])
 def test_topic_deletion_completes_a_fetch(wire: Wire, version: int) -> None:
-    named = {"topic_id": wire.cluster.server.metadata.topics["t"].topic_id.hex()} if version >= 13 else {}
+    named = {"topic_id": wire.cluster._server.metadata.topics["t"].topic_id.hex()} if version >= 13 else {}
     with wire.waiting("Fetch", version, wire.fetch_body(version=version, wait_ms=60_000, **named)) as receive:
         wire.cluster.delete_topic("t")
         answer = fetched(receive())
@@ -131,7 +131,7 @@ def test_topic_deletion_completes_a_fetch(wire: Wire, version: int) -> None:
 def test_deletion_of_earlier_records_does_not_complete_a_fetch(still: Wire) -> None:
     still.produce(batch(b"a", b"b"))
     with still.waiting("Fetch", 12, still.fetch_body(offset=2, wait_ms=5000)) as receive:
-        still.cluster.server.call(lambda: still.cluster.server.leadership.leader_of("t", 0).delete_records(1))
+        still.cluster._server.call(lambda: still.cluster._server.leadership.leader_of("t", 0).delete_records(1))
         assert waits(still)
         advance(still, 5000)
         assert fetched(receive())["log_start_offset"] == 1
@@ -140,7 +140,7 @@ def test_deletion_of_earlier_records_does_not_complete_a_fetch(still: Wire) -> N
 def test_disconnected_client_leaves_no_waiting_fetch(wire: Wire) -> None:
     with wire.waiting("Fetch", 12, wire.fetch_body(wait_ms=60_000)):
         wire.connections.pop((1, "waiting")).close()
-        wire.until(lambda: len(wire.cluster.server.nodes[1].purgatory) == 0)
+        wire.until(lambda: len(wire.cluster._server.nodes[1].purgatory) == 0)
 
 
 def test_requests_after_a_waiting_fetch_are_served_after_it(wire: Wire) -> None:
@@ -159,7 +159,7 @@ def test_two_fetches_that_wait_for_the_same_partition_both_complete(wire: Wire) 
         (wire.connection(1, name), wire.connection(1, name).send("Fetch", 12, wire.fetch_body(wait_ms=60_000)))
         for name in ("one", "two")
     ]
-    wire.until(lambda: len(wire.cluster.server.nodes[1].purgatory) == 2)
+    wire.until(lambda: len(wire.cluster._server.nodes[1].purgatory) == 2)
     wire.produce(batch(b"a"))
     assert [values(fetched(connection.receive(number))) for connection, number in sent] == [["a"], ["a"]]
 
@@ -273,7 +273,7 @@ def test_unknown_isolation_level_fails_the_whole_request(release: str, records: 
         assert answer["error_code"] == Code.UNKNOWN_SERVER_ERROR
         assert fetched(answer)["error_code"] == Code.UNKNOWN_SERVER_ERROR
         assert fetched(answer)["records"] == records
-        topic_id = wire.cluster.server.metadata.topics["t"].topic_id.hex()
+        topic_id = wire.cluster._server.metadata.topics["t"].topic_id.hex()
         answer = wire.ask("Fetch", 13, wire.fetch_body(version=13, isolation_level=7, topic_id=topic_id))
         assert (answer["error_code"], answer["responses"]) == (Code.UNKNOWN_SERVER_ERROR, [])
 
@@ -345,7 +345,7 @@ def test_new_leader_epoch_completes_a_fetch_with_an_epoch(three: Wire) -> None:
 
 
 def topic_id_of(wire: Wire) -> str:
-    return wire.cluster.server.metadata.topics["t"].topic_id.hex()
+    return wire.cluster._server.metadata.topics["t"].topic_id.hex()
 
 
 @pytest.mark.parametrize(("release", "endpoints"), [("3.9", [2]), ("4.4", [])])
@@ -374,7 +374,7 @@ def test_fetch_of_a_follower_reports_its_progress(three: Wire) -> None:
 
 def test_lagging_follower_reads_its_segment_immediately(three: Wire) -> None:
     three.produce(batch(b"a"))
-    three.cluster.server.call(three.log().roll)
+    three.cluster._server.call(three.log().roll)
     three.produce(batch(b"b"))
     assert values(three.fetch(replica_id=2, wait_ms=60_000, min_bytes=100_000)) == ["a"]
 
@@ -383,7 +383,7 @@ def test_consumer_is_redirected_to_the_replica_in_its_rack() -> None:
     selector = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
     with on_the_wire(3, config={"replica.selector.class": selector}) as wire:
         for node, rack in ((1, "a"), (2, "b"), (3, "c")):
-            endpoints = wire.cluster.server.metadata.endpoints
+            endpoints = wire.cluster._server.metadata.endpoints
             endpoints[node] = endpoints[node]._replace(rack=rack)
         wire.produce(batch(b"a"))
         near = wire.fetch(version=12, rack_id="b", wait_ms=60_000)
@@ -402,7 +402,7 @@ def waiting_in_session(wire: Wire) -> tuple[Connection, int, int]:
     begun = connection.ask("Fetch", 12, {**wire.fetch_body(), "session_epoch": 0})
     waits = {"session_id": begun["session_id"], "session_epoch": 1, "topics": []}
     sent = connection.send("Fetch", 12, {**wire.fetch_body(wait_ms=60_000), **waits})
-    wire.until(lambda: len(wire.cluster.server.nodes[1].purgatory) == 1)
+    wire.until(lambda: len(wire.cluster._server.nodes[1].purgatory) == 1)
     return connection, sent, begun["session_id"]
 
 
@@ -419,7 +419,7 @@ def test_other_request_does_not_answer_the_fetch_that_waits_before_it(still: Wir
     connection, sent, _ = waiting_in_session(still)
     versions = connection.send("ApiVersions", 0, {})
     still.ask("ApiVersions", 0, {})  # the broker has handled what it received before
-    assert len(still.cluster.server.nodes[1].purgatory) == 1
+    assert len(still.cluster._server.nodes[1].purgatory) == 1
     still.produce(batch(b"a"))
     assert connection.receive(sent, 5)["responses"]
     assert connection.receive(versions, 5)["error_code"] == Code.NONE
@@ -432,7 +432,7 @@ def test_broker_stop_closes_the_connection_of_a_waiting_fetch() -> None:
     with on_the_wire(2) as wire:
         connection = wire.connection(1)
         sent = connection.send("Fetch", 12, wire.fetch_body(wait_ms=60_000))
-        node = wire.cluster.server.nodes[1]
+        node = wire.cluster._server.nodes[1]
         wire.until(lambda: len(node.purgatory) == 1)
         wire.cluster.stop_broker(1)
         with pytest.raises(Closed):

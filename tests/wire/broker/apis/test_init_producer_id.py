@@ -66,7 +66,7 @@ def test_other_broker_returns_not_coordinator() -> None:
 
 def test_new_id_can_be_used_immediately(wire: Wire) -> None:
     number = ask(wire)["producer_id"]
-    leader = wire.cluster.server.metadata.topics["t"].partitions[0].leader
+    leader = wire.cluster._server.metadata.topics["t"].partitions[0].leader
     records = batch(b"a", producer_id=number, producer_epoch=0, base_sequence=0)
     assert wire.produce(records, node=leader)["error_code"] == Code.NONE
 

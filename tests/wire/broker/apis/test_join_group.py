@@ -93,5 +93,5 @@ def test_client_that_disconnects_while_joining_stays_a_member_until_its_session_
 
 def described(wire: Wire, group_id: str) -> list[str]:
     """Return the members of a group from the coordinator. Must be called in its event loop."""
-    members = wire.cluster.server.brokers[1].coordinators.groups.shard_of(group_id).groups[group_id].members
+    members = wire.cluster._server.brokers[1].coordinators.groups.shard_of(group_id).groups[group_id].members
     return [member.member_id for member in members]

@@ -59,11 +59,11 @@ def test_producer_filter_selects_transactional_ids(wire: Wire) -> None:
 def test_duration_filter_selects_long_transactions(wire: Wire) -> None:
     two(wire)
     assert named(ask(wire, duration_filter=1000, state_filters=["Ongoing"])) == set()
-    clock = wire.cluster.server.clock
+    clock = wire.cluster._server.clock
     assert isinstance(clock, kafkalet.ManualClock)
-    wire.cluster.server.call(lambda: clock.advance(1000))
+    wire.cluster._server.call(lambda: clock.advance(1000))
     assert named(ask(wire, duration_filter=1000, state_filters=["Ongoing"])) == set()
-    wire.cluster.server.call(lambda: clock.advance(1))
+    wire.cluster._server.call(lambda: clock.advance(1))
     assert named(ask(wire, duration_filter=1000, state_filters=["Ongoing"])) == {"busy"}
 
 

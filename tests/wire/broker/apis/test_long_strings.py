@@ -38,7 +38,7 @@ def value(field: Any) -> Any:
 
 def ask(wire: Wire, api: Api, version: int, request: Any, client_id: str = "c") -> Any:
     """Send a request and return the decoded response. Raises Closed if the broker closes the connection."""
-    endpoint = wire.cluster.server.metadata.endpoints[1]
+    endpoint = wire.cluster._server.metadata.endpoints[1]
     connection = Connection(endpoint.host, endpoint.port)
     try:
         head = struct.pack(">hhih", api, version, 7, len(client_id)) + client_id.encode()
@@ -58,7 +58,7 @@ def wire() -> Iterator[Wire]:
 
 @pytest.mark.parametrize("api", ASKED, ids=str)
 def test_requests_with_the_longest_strings_are_answered(wire: Wire, api: Api) -> None:
-    low, high = wire.cluster.server.call(lambda: wire.cluster.server.brokers[1].api_versions[api])
+    low, high = wire.cluster._server.call(lambda: wire.cluster._server.brokers[1].api_versions[api])
     for version in {low, high}:
         assert ask(wire, api, version, filled(request_type(api)), LONGEST)
 

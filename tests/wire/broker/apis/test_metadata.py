@@ -117,7 +117,7 @@ def test_error_of_the_controller_is_returned_only_with_zookeeper(release: str, c
 def test_consumer_offsets_topic_is_created_with_its_own_settings() -> None:
     with on_the_wire(config={"offsets.topic.segment.bytes": "2097152", "num.partitions": "3"}) as wire:
         ask(wire, 9, named("__consumer_offsets"), allow_auto_topic_creation=True)
-        topic = wire.cluster.server.metadata.topics["__consumer_offsets"]
+        topic = wire.cluster._server.metadata.topics["__consumer_offsets"]
         assert len(topic.partitions) == 50
         assert topic.config == {
             "cleanup.policy": "compact",
@@ -129,7 +129,7 @@ def test_consumer_offsets_topic_is_created_with_its_own_settings() -> None:
 def test_transaction_state_topic_is_created_with_its_own_settings() -> None:
     with on_the_wire(config={"transaction.state.log.num.partitions": "7"}) as wire:
         ask(wire, 9, named("__transaction_state"), allow_auto_topic_creation=True)
-        topic = wire.cluster.server.metadata.topics["__transaction_state"]
+        topic = wire.cluster._server.metadata.topics["__transaction_state"]
         assert len(topic.partitions) == 7
         assert topic.config["cleanup.policy"] == "compact"
 
@@ -164,32 +164,32 @@ def test_new_topic_is_unknown_in_the_first_response(wire: Wire) -> None:
 @pytest.mark.parametrize("version", [0, 3])
 def test_every_request_may_create_topics_before_v4(wire: Wire, version: int) -> None:
     ask(wire, version, named(f"made-{version}"))
-    assert f"made-{version}" in wire.cluster.server.metadata.topics
+    assert f"made-{version}" in wire.cluster._server.metadata.topics
 
 
 def test_request_may_forbid_topic_creation_since_v4(wire: Wire) -> None:
     assert codes_by_topic(ask(wire, 4, named("forbidden"), allow_auto_topic_creation=False)) == {"forbidden": 3}
-    assert "forbidden" not in wire.cluster.server.metadata.topics
+    assert "forbidden" not in wire.cluster._server.metadata.topics
 
 
 def test_topic_is_created_with_the_defaults_of_the_broker() -> None:
     with on_the_wire(3, config={"num.partitions": "4", "default.replication.factor": "2"}) as wire:
         ask(wire, 9, named("made"), allow_auto_topic_creation=True)
-        partitions = wire.cluster.server.metadata.topics["made"].partitions
+        partitions = wire.cluster._server.metadata.topics["made"].partitions
         assert [len(partition.replicas) for partition in partitions] == [2, 2, 2, 2]
 
 
 def test_broker_may_forbid_topic_creation() -> None:
     with on_the_wire(config={"auto.create.topics.enable": "false"}) as wire:
         assert codes_by_topic(ask(wire, 9, named("made"), allow_auto_topic_creation=True)) == {"made": 3}
-        assert "made" not in wire.cluster.server.metadata.topics
+        assert "made" not in wire.cluster._server.metadata.topics
 
 
 # Topic ids
 
 
 def test_topic_is_found_by_id_since_v12(wire: Wire) -> None:
-    topic_id = wire.cluster.server.metadata.topics["t"].topic_id.hex()
+    topic_id = wire.cluster._server.metadata.topics["t"].topic_id.hex()
     [topic] = ask(wire, 12, [{"name": None, "topic_id": topic_id}])["topics"]
     assert (topic["error_code"], topic["name"]) == (Code.NONE, "t")
 
@@ -201,7 +201,7 @@ def test_unknown_topic_id_is_returned_without_a_name(wire: Wire) -> None:
 
 @pytest.mark.parametrize("version", [10, 11])
 def test_topic_id_is_refused_before_v12(wire: Wire, version: int) -> None:
-    answer = ask(wire, version, [{"name": "t", "topic_id": wire.cluster.server.metadata.topics["t"].topic_id.hex()}])
+    answer = ask(wire, version, [{"name": "t", "topic_id": wire.cluster._server.metadata.topics["t"].topic_id.hex()}])
     assert [topic["error_code"] for topic in answer["topics"]] == [Code.INVALID_REQUEST]
     assert answer["brokers"] == []
 
@@ -227,7 +227,7 @@ def test_authorized_operations_are_returned_if_requested(wire: Wire, asked: bool
 
 
 def test_every_broker_returns_all_brokers(three: Wire) -> None:
-    endpoints = [(node, endpoint.port) for node, endpoint in three.cluster.server.metadata.endpoints.items()]
+    endpoints = [(node, endpoint.port) for node, endpoint in three.cluster._server.metadata.endpoints.items()]
     for node in (1, 2, 3):
         answer = ask(three, 9, named("t"), node)
         assert [(broker["node_id"], broker["port"]) for broker in answer["brokers"]] == endpoints
@@ -265,7 +265,7 @@ def test_partition_without_leader_returns_leader_not_available(three: Wire) -> N
 def test_advertised_address_is_returned() -> None:
     with on_the_wire(advertise=("kafka.example", 19092)) as wire:
         wire.connections[1, ""] = Connection(
-            "127.0.0.1", wire.cluster.server._addresses.ports[1][0]
+            "127.0.0.1", wire.cluster._server._addresses.ports[1][0]
         )  # the address of the listener
         [broker] = ask(wire, 9, [])["brokers"]
         assert (broker["host"], broker["port"]) == ("kafka.example", 19092)

@@ -48,7 +48,7 @@ def test_epoch_before_the_first_ends_at_the_log_start() -> None:
     with on_the_wire(3) as wire:
         wire.cluster.elect_leader("t", 0, 2)
         wire.cluster.produce("t", 0, batch(b"a", b"b"))
-        wire.cluster.server.call(lambda: wire.cluster.server.leadership.leader_of("t", 0).delete_records(1))
+        wire.cluster._server.call(lambda: wire.cluster._server.leadership.leader_of("t", 0).delete_records(1))
         found = end(wire, 0)
         assert (found["error_code"], found["leader_epoch"], found["end_offset"]) == (Code.NONE, 0, 1)
 

@@ -30,7 +30,7 @@ def wire(shared: Wire) -> Wire:
 def three() -> Iterator[Wire]:
     """Three brokers with a topic "t" that broker 1 leads, and a manual clock."""
     with on_the_wire(3, clock=ManualClock(), topic_config={"min.insync.replicas": "2"}) as wire:
-        wire.cluster.elect_leader("t", 0, 1) if wire.cluster.server.metadata.topics["t"].partitions[
+        wire.cluster.elect_leader("t", 0, 1) if wire.cluster._server.metadata.topics["t"].partitions[
             0
         ].leader != 1 else None
         yield wire
@@ -44,9 +44,9 @@ def held_back(wire: Wire) -> list[int]:
 
 
 def advance(wire: Wire, ms: int) -> None:
-    clock = wire.cluster.server.clock
+    clock = wire.cluster._server.clock
     assert isinstance(clock, ManualClock)
-    wire.cluster.server.call(lambda: clock.advance(ms))
+    wire.cluster._server.call(lambda: clock.advance(ms))
 
 
 def produced(answer: Plain) -> Plain:
@@ -94,7 +94,7 @@ def test_leader_is_checked_before_the_in_sync_replicas(three: Wire) -> None:
     three.cluster.create_topic("strict", 1, config={"min.insync.replicas": "2"}, assignments=[[1, 2]])
     three.cluster.hold_replication(2)
     three.produce(batch(b"a"), topic="strict", acks=1)
-    three.cluster.server.call(lambda: three.cluster.server.leadership.drop_laggards(-1))
+    three.cluster._server.call(lambda: three.cluster._server.leadership.drop_laggards(-1))
     refused = three.produce(batch(b"a"), topic="strict", acks=-1)
     assert (refused["error_code"], refused["log_start_offset"]) == (Code.NOT_ENOUGH_REPLICAS, 0)
     refused = three.produce(batch(b"a"), topic="strict", acks=-1, node=2)
@@ -168,7 +168,7 @@ def test_acks_all_responds_when_the_last_follower_has_the_records(three: Wire) -
     held = held_back(three)
     with three.waiting("Produce", 9, three.produce_body(batch(b"a"), acks=-1, timeout_ms=60_000)) as receive:
         three.cluster.release_replication(held[0])
-        assert three.cluster.server.call(lambda: len(three.cluster.server.nodes[1].purgatory)) == 1
+        assert three.cluster._server.call(lambda: len(three.cluster._server.nodes[1].purgatory)) == 1
         three.cluster.release_replication(held[1])
         answer = produced(receive())
     assert (answer["error_code"], answer["base_offset"]) == (Code.NONE, 0)
@@ -178,7 +178,7 @@ def test_acks_all_times_out_and_the_records_stay(three: Wire) -> None:
     held_back(three)
     with three.waiting("Produce", 9, three.produce_body(batch(b"a"), acks=-1, timeout_ms=5000)) as receive:
         advance(three, 4999)
-        assert three.cluster.server.call(lambda: len(three.cluster.server.nodes[1].purgatory)) == 1
+        assert three.cluster._server.call(lambda: len(three.cluster._server.nodes[1].purgatory)) == 1
         advance(three, 1)
         answer = produced(receive())
     assert (answer["error_code"], answer["base_offset"]) == (Code.REQUEST_TIMED_OUT, 0)
@@ -199,11 +199,11 @@ def test_shrunk_isr_returns_not_enough_replicas_after_append(three: Wire) -> Non
     with three.waiting("Produce", 9, body) as receive:
         advance(three, 60_000)  # more than replica.lag.time.max.ms
         advance(three, 60_000)
-        assert three.cluster.server.metadata.topics["t"].partitions[0].isr == [1]
-        three.cluster.server.call(
-            lambda: three.cluster.server.nodes[1].partitions["t", 0].log.maybe_increment_high_watermark(1)
+        assert three.cluster._server.metadata.topics["t"].partitions[0].isr == [1]
+        three.cluster._server.call(
+            lambda: three.cluster._server.nodes[1].partitions["t", 0].log.maybe_increment_high_watermark(1)
         )
-        three.cluster.server.call(lambda: three.cluster.server.nodes[1].purgatory.touch(("t", 0)))
+        three.cluster._server.call(lambda: three.cluster._server.nodes[1].purgatory.touch(("t", 0)))
         answer = produced(receive())
     assert answer["error_code"] == Code.NOT_ENOUGH_REPLICAS_AFTER_APPEND
 
@@ -230,7 +230,7 @@ def test_disconnected_producer_leaves_no_waiting_request(three: Wire) -> None:
     held_back(three)
     with three.waiting("Produce", 9, three.produce_body(batch(b"a"), acks=-1, timeout_ms=60_000)):
         three.connections.pop((1, "waiting")).close()
-        three.until(lambda: len(three.cluster.server.nodes[1].purgatory) == 0)
+        three.until(lambda: len(three.cluster._server.nodes[1].purgatory) == 0)
 
 
 def test_requests_after_a_waiting_produce_are_served_after_it(three: Wire) -> None:
@@ -268,7 +268,7 @@ def test_every_version_returns_the_base_offset(wire: Wire, version: int) -> None
     if version < 3:
         rows = numbered((1000, None, value, ()) for value in (b"a", b"b"))
         records = build_message_set(1 if version == 2 else 0, rows)
-    topic_id = wire.cluster.server.metadata.topics["t"].topic_id.hex()
+    topic_id = wire.cluster._server.metadata.topics["t"].topic_id.hex()
     for first in (0, 2):
         answer = wire.produce(records, version=version, **({"topic_id": topic_id} if version >= 13 else {}))
         assert (answer["error_code"], answer["base_offset"]) == (Code.NONE, first)
@@ -276,7 +276,7 @@ def test_every_version_returns_the_base_offset(wire: Wire, version: int) -> None
 
 def test_log_start_offset_is_returned_since_v5(wire: Wire) -> None:
     wire.produce(batch(b"a", b"b"))
-    wire.cluster.server.call(lambda: wire.cluster.server.leadership.leader_of("t", 0).delete_records(1))
+    wire.cluster._server.call(lambda: wire.cluster._server.leadership.leader_of("t", 0).delete_records(1))
     assert wire.produce(batch(b"c"), version=5)["log_start_offset"] == 1
     assert "log_start_offset" not in wire.produce(batch(b"d"), version=4)
 
@@ -296,7 +296,7 @@ def test_current_leader_is_returned_since_v10(three: Wire) -> None:
     assert produced(answer)["current_leader"]["leader_id"] == 1
     assert produced(answer)["error_message"] is None
     assert [(node["node_id"], node["port"]) for node in answer["node_endpoints"]] == [
-        (1, three.cluster.server.metadata.endpoints[1].port)
+        (1, three.cluster._server.metadata.endpoints[1].port)
     ]
 
 
@@ -314,7 +314,7 @@ def test_null_records_hang_the_connection_in_3_9(caplog: pytest.LogCaptureFixtur
         connection.send("Produce", 9, wire.produce_body(None))
         with pytest.raises(NoAnswer):
             connection.receive(connection.send("ApiVersions", 0, {}), 0.05)
-        assert wire.cluster.server.call(lambda: len(wire.cluster.server.nodes[1].purgatory)) == 0
+        assert wire.cluster._server.call(lambda: len(wire.cluster._server.nodes[1].purgatory)) == 0
     assert "has null records: like Apache Kafka, the broker answers neither this request nor later ones" in caplog.text
 
 

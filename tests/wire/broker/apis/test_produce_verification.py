@@ -61,7 +61,7 @@ def test_transaction_open_in_log_is_not_verified_again(tx: Tx) -> None:
     with producing(2) as two:
         assert two.add() == Code.NONE
         assert code(two) == Code.NONE
-        two.wire.cluster.server.call(lambda: two.wire.cluster.server.metadata.remove_topic(TRANSACTION_STATE.name))
+        two.wire.cluster._server.call(lambda: two.wire.cluster._server.metadata.remove_topic(TRANSACTION_STATE.name))
         assert code(two) == Code.NONE
 
 
@@ -107,7 +107,7 @@ def test_verification_can_be_disabled() -> None:
 
 def test_verification_comes_before_other_checks() -> None:
     with producing(2, topic_config={"min.insync.replicas": "2"}) as tx:
-        leader = tx.wire.cluster.server.metadata.topics["t"].partitions[0].leader
+        leader = tx.wire.cluster._server.metadata.topics["t"].partitions[0].leader
         tx.wire.cluster.stop_broker(3 - leader)
         tx.node = tx.find()
         assert code(tx, acks=-1) == Code.INVALID_TXN_STATE
@@ -132,7 +132,7 @@ def test_marker_of_same_epoch_does_not_end_verification_of_next_transaction(
 def test_records_wait_until_added_partition_is_replicated() -> None:
     with producing(2) as tx:
         cluster = tx.wire.cluster
-        leader = cluster.server.metadata.topics["t"].partitions[0].leader
+        leader = cluster._server.metadata.topics["t"].partitions[0].leader
         cluster.hold_replication(3 - tx.node, TRANSACTION_STATE.name)
         records = batch(
             b"a", producer_id=tx.producer_id, producer_epoch=tx.epoch, base_sequence=0, is_transactional=True
@@ -140,7 +140,7 @@ def test_records_wait_until_added_partition_is_replicated() -> None:
         body = tx.wire.produce_body(bytes(records), version=12, transactional_id="x", acks=-1)
         connection = tx.wire.connection(leader, "waiting")
         sent = connection.send("Produce", 12, body)
-        tx.wire.until(lambda: len(cluster.server.nodes[tx.node].purgatory) == 1)
+        tx.wire.until(lambda: len(cluster._server.nodes[tx.node].purgatory) == 1)
         assert cluster.log("t").log_end_offset == 0
         cluster.release_replication(3 - tx.node, TRANSACTION_STATE.name)
         [topic] = connection.receive(sent, 10)["responses"]
@@ -165,7 +165,7 @@ def test_pending_completion_is_retried_before_refusal_even_if_clock_stands_still
     with producing(2, clock=kafkalet.ManualClock()) as tx:
         cluster = tx.wire.cluster
         cluster.create_topic("slow", 1, 2)
-        leader = cluster.server.metadata.topics["slow"].partitions[0].leader
+        leader = cluster._server.metadata.topics["slow"].partitions[0].leader
         assert tx.add(("slow", 0)) == Code.NONE
         assert tx.send(b"a", topic="slow")["error_code"] == Code.NONE
         cluster.hold_replication(3 - leader, "slow")
@@ -174,7 +174,7 @@ def test_pending_completion_is_retried_before_refusal_even_if_clock_stands_still
             b"a", producer_id=tx.producer_id, producer_epoch=tx.epoch, base_sequence=0, is_transactional=True
         )
         monkeypatch.setattr(Transactions, "_ask", counted)
-        leader = cluster.server.metadata.topics["t"].partitions[0].leader
+        leader = cluster._server.metadata.topics["t"].partitions[0].leader
         answer = tx.wire.produce(bytes(records), version=version, node=leader, transactional_id="x")
         assert answer["error_code"] == expected
         assert len(asked) > 1

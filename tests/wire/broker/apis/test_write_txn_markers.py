@@ -91,7 +91,7 @@ def test_transaction_version_2_requires_a_new_epoch_for_each_marker(tx: Tx) -> N
 
 def test_other_broker_refuses_the_marker() -> None:
     with producing(2) as tx:
-        leader = tx.wire.cluster.server.metadata.topics["t"].partitions[0].leader
+        leader = tx.wire.cluster._server.metadata.topics["t"].partitions[0].leader
         answer = tx.wire.ask("WriteTxnMarkers", 1, {"markers": [marker(tx)]}, 3 - leader)
         [partition] = answer["markers"][0]["topics"][0]["partitions"]
         assert partition["error_code"] == Code.NOT_LEADER_OR_FOLLOWER
@@ -100,7 +100,7 @@ def test_other_broker_refuses_the_marker() -> None:
 def test_response_waits_for_the_replicas() -> None:
     with producing(2) as tx:
         cluster = tx.wire.cluster
-        leader = cluster.server.metadata.topics["t"].partitions[0].leader
+        leader = cluster._server.metadata.topics["t"].partitions[0].leader
         assert tx.add() == Code.NONE
         assert tx.send(b"a")["error_code"] == Code.NONE
         cluster.hold_replication(3 - leader, "t")

@@ -25,13 +25,13 @@ def three() -> Iterator[Wire]:
 
 
 def state(wire: Wire, topic: str = "t") -> PartitionState:
-    return wire.cluster.server.metadata.topics[topic].partitions[0]
+    return wire.cluster._server.metadata.topics[topic].partitions[0]
 
 
 def advance(wire: Wire, ms: int) -> None:
-    clock = wire.cluster.server.clock
+    clock = wire.cluster._server.clock
     assert isinstance(clock, ManualClock)
-    wire.cluster.server.call(lambda: clock.advance(ms))
+    wire.cluster._server.call(lambda: clock.advance(ms))
 
 
 # Leaders
@@ -100,7 +100,7 @@ def leaving_too_few(three: Wire) -> None:
     three.produce(batch(b"both"), topic="two", node=2)
     three.cluster.stop_broker(3)
     three.produce(batch(b"only on 2"), topic="two", node=2)
-    assert three.cluster.server.call(lambda: three.log("two").high_watermark) == 1
+    assert three.cluster._server.call(lambda: three.log("two").high_watermark) == 1
     three.cluster.stop_broker(2)
 
 
@@ -117,7 +117,7 @@ def test_replica_that_left_a_small_isr_is_elected_and_records_are_lost(three: Wi
     assert replicas(three) == (3, [3], [2], [])
     three.cluster.start_broker(2)
     assert replicas(three) == (3, [2, 3], [], [])
-    assert three.cluster.server.call(lambda: three.log("two").log_end_offset) == 1
+    assert three.cluster._server.call(lambda: three.log("two").log_end_offset) == 1
 
 
 def test_replica_is_not_eligible_before_4_1() -> None:
@@ -126,7 +126,7 @@ def test_replica_is_not_eligible_before_4_1() -> None:
         three.cluster.start_broker(3)
         assert replicas(three) == (-1, [2], [], [])
         three.cluster.start_broker(2)
-        assert three.cluster.server.call(lambda: three.log("two").log_end_offset) == 2
+        assert three.cluster._server.call(lambda: three.log("two").log_end_offset) == 2
 
 
 def test_killed_broker_is_not_eligible_but_the_last_known_leader_is_elected(three: Wire) -> None:
@@ -169,7 +169,7 @@ def test_records_missing_from_unclean_leader_are_truncated_everywhere(three: Wir
     three.cluster.stop_broker(1)
     three.cluster.release_replication(2)
     three.cluster.start_broker(1)
-    ends = [three.cluster.server.nodes[node].partitions["rash", 0].log.log_end_offset for node in (1, 2)]
+    ends = [three.cluster._server.nodes[node].partitions["rash", 0].log.log_end_offset for node in (1, 2)]
     assert ends == [1, 1]
 
 
@@ -188,7 +188,7 @@ def test_lagging_follower_leaves_isr(three: Wire) -> None:
 
 def test_follower_with_full_temporary_disk_leaves_isr_until_it_can_write() -> None:
     with on_the_wire(3, clock=ManualClock()) as wire:
-        with FailingDisk(Path(wire.cluster.server.nodes[2].directories.paths[0])) as disk:
+        with FailingDisk(Path(wire.cluster._server.nodes[2].directories.paths[0])) as disk:
             disk.fail_on(".log")
             assert wire.produce(batch(b"a"))["error_code"] == Code.NONE
             assert wire.cluster.log("t").high_watermark == 0
@@ -197,7 +197,7 @@ def test_follower_with_full_temporary_disk_leaves_isr_until_it_can_write() -> No
             assert wire.cluster.log("t").high_watermark == 1
         wire.produce(batch(b"b"))
         assert state(wire).isr == [1, 2, 3]
-        assert wire.cluster.server.nodes[2].partitions["t", 0].log.log_end_offset == 2
+        assert wire.cluster._server.nodes[2].partitions["t", 0].log.log_end_offset == 2
 
 
 def test_follower_with_all_records_does_not_lag(three: Wire) -> None:
@@ -283,7 +283,7 @@ def test_unknown_broker_cannot_be_stopped_or_started(three: Wire) -> None:
 
 
 def test_port_of_stopped_broker_is_reserved(three: Wire) -> None:
-    port = three.cluster.server.metadata.endpoints[2].port
+    port = three.cluster._server.metadata.endpoints[2].port
     three.cluster.stop_broker(2)
     with socket.socket() as other, pytest.raises(OSError, match="in use"):
         other.bind(("127.0.0.1", port))
@@ -299,7 +299,7 @@ def test_failed_start_of_broker_changes_nothing(three: Wire, monkeypatch: pytest
         patch.setattr("kafkalet.broker.network.listener.Listener.bind", refuse)
         with pytest.raises(OSError, match="refused by the test"):
             three.cluster.start_broker(2)
-    assert sorted(three.cluster.server.nodes) == [1, 3]
+    assert sorted(three.cluster._server.nodes) == [1, 3]
     three.cluster.start_broker(2)
     assert state(three).isr == [1, 2, 3]
 
@@ -315,10 +315,10 @@ def test_partition_without_leader_has_leader_after_restart(tmp_path: Path) -> No
     with kafkalet.Cluster(brokers=2, data_dir=tmp_path) as first:
         first.create_topic("t", assignments=[[2]])
         first.stop_broker(2)
-        assert first.server.metadata.topics["t"].partitions[0].leader == -1
+        assert first._server.metadata.topics["t"].partitions[0].leader == -1
     with kafkalet.Cluster(brokers=2, data_dir=tmp_path) as second:
         assert second.log("t").log_end_offset == 0
-        assert second.server.metadata.topics["t"].partitions[0].leader == 2
+        assert second._server.metadata.topics["t"].partitions[0].leader == 2
 
 
 def test_stopped_replicas_are_in_sync_after_restart(tmp_path: Path) -> None:
@@ -327,9 +327,9 @@ def test_stopped_replicas_are_in_sync_after_restart(tmp_path: Path) -> None:
         first.stop_broker(1)
         first.produce("t", 0, batch(b"a"))
     with kafkalet.Cluster(brokers=2, data_dir=tmp_path) as second:
-        partition = second.server.metadata.topics["t"].partitions[0]
+        partition = second._server.metadata.topics["t"].partitions[0]
         assert (partition.leader, partition.isr) == (2, [1, 2])
-        assert second.server.nodes[1].partitions["t", 0].log.log_end_offset == 1
+        assert second._server.nodes[1].partitions["t", 0].log.log_end_offset == 1
 
 
 def test_partition_of_removed_broker_gets_another_leader(tmp_path: Path) -> None:
@@ -337,7 +337,7 @@ def test_partition_of_removed_broker_gets_another_leader(tmp_path: Path) -> None
         first.create_topic("t", assignments=[[3, 2]])
         first.produce("t", 0, batch(b"a"))
     with kafkalet.Cluster(brokers=2, data_dir=tmp_path) as second:
-        partition = second.server.metadata.topics["t"].partitions[0]
+        partition = second._server.metadata.topics["t"].partitions[0]
         assert (partition.leader, partition.leader_epoch, partition.isr) == (2, 2, [2])
         assert second.log("t").high_watermark == 1
 
@@ -347,15 +347,15 @@ def test_since_4_0_isr_is_sorted(release: str, isr: list[int]) -> None:
     with kafkalet.Cluster(brokers=3, kafka_version=release) as cluster:
         cluster.create_topic("t", assignments=[[1, 2, 3]])
         cluster.stop_broker(2)
-        assert cluster.server.metadata.topics["t"].partitions[0].isr == [1, 3]
+        assert cluster._server.metadata.topics["t"].partitions[0].isr == [1, 3]
         cluster.start_broker(2)
-        assert cluster.server.metadata.topics["t"].partitions[0].isr == isr
+        assert cluster._server.metadata.topics["t"].partitions[0].isr == isr
 
 
 @pytest.mark.parametrize(("release", "after_crash"), [("3.9", 2), ("4.4", 4)])
 def test_restart_starts_new_leader_epochs(tmp_path: Path, release: str, after_crash: int) -> None:
     def epoch() -> int:
-        return cluster.server.metadata.topics["t"].partitions[0].leader_epoch
+        return cluster._server.metadata.topics["t"].partitions[0].leader_epoch
 
     with kafkalet.Broker(data_dir=tmp_path, kafka_version=release) as cluster:
         cluster.create_topic("t")

@@ -31,21 +31,21 @@ def test_replica_on_other_broker_is_refused(
     cluster: kafkalet.Cluster, node: int, topic: str, index: int, code: Code
 ) -> None:
     with pytest.raises(KafkaError) as refusal:
-        cluster.server.nodes[node].partition(topic, index)
+        cluster._server.nodes[node].partition(topic, index)
     assert refusal.value.code == code
 
 
 def test_node_holds_leaders_and_followers(cluster: kafkalet.Cluster) -> None:
-    held = {node_id: sorted(node.partitions) for node_id, node in cluster.server.nodes.items()}
+    held = {node_id: sorted(node.partitions) for node_id, node in cluster._server.nodes.items()}
     assert held == {1: [("t", 0)], 2: [("t", 0), ("t", 1)], 3: [("t", 1)]}
-    assert cluster.server.nodes[2].partition("t", 1).is_leader
-    assert not cluster.server.nodes[2].partition("t", 0).is_leader
+    assert cluster._server.nodes[2].partition("t", 1).is_leader
+    assert not cluster._server.nodes[2].partition("t", 0).is_leader
 
 
 def test_dropped_replica_is_removed(cluster: kafkalet.Cluster) -> None:
     cluster.create_topic("gone", assignments=[[1, 2, 3]])
     cluster.delete_topic("gone")
-    for node in cluster.server.nodes.values():
+    for node in cluster._server.nodes.values():
         assert ("gone", 0) not in node.partitions
         assert "gone" not in {topic for topic, _, _ in node.directories.found()}
 
@@ -58,4 +58,4 @@ def test_log_of_another_broker_continues_its_leader_epoch(tmp_path: Path) -> Non
     (tmp_path / "t-0" / "leader-epoch-checkpoint").write_text("0\n1\n5 0\n")
     (tmp_path / "kafkalet.json").unlink()
     with kafkalet.Broker(data_dir=tmp_path) as broker:
-        assert broker.server.nodes[1].partition("t", 0).leader_epoch == 5
+        assert broker._server.nodes[1].partition("t", 0).leader_epoch == 5

@@ -57,7 +57,7 @@ def addresses(*found: str) -> list[tuple[int, int, int, str, tuple[str, int]]]:
 
 def can_connect(wire: Wire, stack: ExitStack, source: str = "127.0.0.1") -> bool:
     """Open a connection from a source address and leave it open; return whether the broker serves it."""
-    endpoint = wire.cluster.server.metadata.endpoints[1]
+    endpoint = wire.cluster._server.metadata.endpoints[1]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(socket, "create_connection", partial(socket.create_connection, source_address=(source, 0)))
         connection = Connection(endpoint.host, endpoint.port, timeout_s=10)
@@ -109,7 +109,7 @@ def test_limit_of_name_survives_other_changes(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(connection_limits, "_first_address", look_up)
     with limited(max_connections_per_ip_overrides="a.host:1") as (wire, stack):
-        [listener] = wire.cluster.server.brokers[1].listeners
+        [listener] = wire.cluster._server.brokers[1].listeners
         wire.until(lambda: listener.limits.max_connections_per_ip_overrides == {"127.0.0.2": 1})
         assert alter(wire, max_connections_per_ip="5") == 0
         assert [can_connect(wire, stack, "127.0.0.2") for _ in range(2)] == [True, False]
@@ -119,7 +119,7 @@ def test_limit_of_name_survives_other_changes(monkeypatch: pytest.MonkeyPatch) -
 def test_raising_max_connections_admits_waiting_clients() -> None:
     with limited(max_connections="1") as (wire, stack):
         wire.ask("ApiVersions", 0, {})
-        endpoint = wire.cluster.server.metadata.endpoints[1]
+        endpoint = wire.cluster._server.metadata.endpoints[1]
         waiting = Connection(endpoint.host, endpoint.port)
         stack.callback(waiting.close)
         sent = waiting.send("ApiVersions", 0, {})

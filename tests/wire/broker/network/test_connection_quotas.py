@@ -122,10 +122,10 @@ def test_protected_listener_closes_a_connection_in_its_tls_handshake() -> None:
         asking = Clients(broker, stack)
         port = int(broker.bootstrap_servers_of("OUT").rpartition(":")[2])
         silent = stack.enter_context(socket.create_connection(("127.0.0.1", port), TIMEOUT_S))
-        listener = broker.server.brokers[1].listeners[1]
-        while not broker.server.call(lambda: len(listener)):
+        listener = broker._server.brokers[1].listeners[1]
+        while not broker._server.call(lambda: len(listener)):
             pass
         asking.connect("IN")
-        assert broker.server.call(lambda: len(listener)) == 1
+        assert broker._server.call(lambda: len(listener)) == 1
         asking.connect("IN")
         assert silent.recv(1) == b""

@@ -59,9 +59,9 @@ def receive(sock: socket.socket, responses: int) -> None:
 
 
 def exchanges(kafka: kafkalet.Broker) -> list[Exchange]:
-    journal = kafka.server.journal
+    journal = kafka._server.journal
     assert journal is not None
-    return kafka.server.call(journal.exchanges)
+    return kafka._server.call(journal.exchanges)
 
 
 def numbers(kafka: kafkalet.Broker) -> list[tuple[str, int, bool]]:
@@ -129,20 +129,20 @@ def test_records_of_any_size_are_recorded_with_their_sizes(kafka: kafkalet.Broke
 
 
 def test_journal_that_is_attached_later_records_existing_connections(kafka: kafkalet.Broker) -> None:
-    router = kafka.server.brokers[1].router
+    router = kafka._server.brokers[1].router
     journal = router.hooks.journal
-    kafka.server.call(lambda: setattr(router.hooks, "journal", None))
+    kafka._server.call(lambda: setattr(router.hooks, "journal", None))
     with connect(kafka) as sock:
         sock.sendall(frame(list_offsets(), 1))
         receive(sock, 1)
-        kafka.server.call(lambda: setattr(router.hooks, "journal", journal))
+        kafka._server.call(lambda: setattr(router.hooks, "journal", journal))
         sock.sendall(frame(list_offsets(), 2))
         receive(sock, 1)
         assert numbers(kafka) == [("ListOffsets", 2, True)]
 
 
 def test_many_pipelined_requests_stay_within_the_limits(kafka: kafkalet.Broker) -> None:
-    journal = kafka.server.journal
+    journal = kafka._server.journal
     assert journal is not None
     with connect(kafka) as sock:
         for _ in range(150):

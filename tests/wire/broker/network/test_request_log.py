@@ -124,7 +124,7 @@ def test_batches_of_large_response_are_counted_in_the_file(wire: Wire, lines: Li
 
 
 def test_fetch_by_topic_id_shows_the_name(wire: Wire, lines: Lines) -> None:
-    topic_id = wire.cluster.server.metadata.topics["t"].topic_id.hex()
+    topic_id = wire.cluster._server.metadata.topics["t"].topic_id.hex()
     wire.fetch(version=13, topic_id=topic_id)
     assert last(wire, lines) == "Fetch v13 t-0@0 -> nothing hw=0 lso=0"
 
@@ -243,10 +243,10 @@ def test_exception_in_handler_is_shown(wire: Wire, lines: Lines, later: bool) ->
     def break_down(*_: Any) -> Any:
         if not later:
             raise LookupError("a bug")
-        delayed = wire.cluster.server.nodes[1].purgatory.park(["k"], 1, lambda: None, lambda: "late")
+        delayed = wire.cluster._server.nodes[1].purgatory.park(["k"], 1, lambda: None, lambda: "late")
         return delayed.map(lambda _: {}["missing"])
 
-    wire.cluster.server.brokers[1].router.hooks.intercept = break_down
+    wire.cluster._server.brokers[1].router.hooks.intercept = break_down
     with pytest.raises(Closed):
         wire.ask("Metadata", 9, {"topics": []})
     what = "KeyError: 'missing' (waited)" if later else "LookupError: a bug"
@@ -368,7 +368,7 @@ def test_every_message_can_be_described(api: Api, data: st.DataObject) -> None:
 def test_disabled_log_adds_no_step_to_routing() -> None:
     with on_the_wire() as wire:
         wire.ask("Metadata", 9, {"topics": []})
-        router = wire.cluster.server.brokers[1].router
+        router = wire.cluster._server.brokers[1].router
         router.hooks.journal = None
         assert router.route == router._serve
         assert router._on_response is None
@@ -386,7 +386,7 @@ def test_changed_log_level_applies_from_the_next_connection(caplog: pytest.LogCa
         assert ask("first") == 4  # including the line about the connection
         caplog.set_level(logging.WARNING, REQUESTS)
         assert ask("third") == 4
-        router = wire.cluster.server.brokers[1].router
+        router = wire.cluster._server.brokers[1].router
         router.hooks.journal = None
         assert router.route == router._serve
 

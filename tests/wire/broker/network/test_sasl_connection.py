@@ -97,10 +97,10 @@ class Broker:
 
     def waits(self) -> bool:
         """Return whether the broker delays a response, now or soon, and end the delay."""
-        shared = self.cluster.server.brokers[1].listeners[0].authenticators
+        shared = self.cluster._server.brokers[1].listeners[0].authenticators
         assert shared is not None
         for _ in range(10_000):
-            if self.cluster.server.call(lambda: len(shared.failures)):
+            if self.cluster._server.call(lambda: len(shared.failures)):
                 self.clock.advance(DELAY_MS)
                 return True
         return False
@@ -194,10 +194,10 @@ def test_authenticated_client_is_the_principal(broker: Broker, client: Client) -
     client.log_in()
 
     def principals() -> set[str]:
-        connections = broker.cluster.server.brokers[1].connections
+        connections = broker.cluster._server.brokers[1].connections
         return {str(each.context.principal) for each in connections if each.context is not None}
 
-    assert "User:alice" in broker.cluster.server.call(principals)
+    assert "User:alice" in broker.cluster._server.call(principals)
 
 
 def test_delegation_token_logs_in_as_its_owner_until_it_expires() -> None:
@@ -218,8 +218,8 @@ def test_delegation_token_logs_in_as_its_owner_until_it_expires() -> None:
         password = b64encode(created.hmac).decode()
         authenticate_with_password("SCRAM-SHA-256", created.token_id, password, exchange, is_delegation_token=True)
         assert lifetimes_ms == [0, 60_000]
-        contexts = broker.cluster.server.call(
-            lambda: [each.context for each in broker.cluster.server.brokers[1].connections]
+        contexts = broker.cluster._server.call(
+            lambda: [each.context for each in broker.cluster._server.brokers[1].connections]
         )
         assert [(str(each.principal), each.is_token_authenticated) for each in contexts if each is not None] == [
             ("User:alice", False),

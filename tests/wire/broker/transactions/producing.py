@@ -38,7 +38,7 @@ class Tx:
         return node
 
     def _any_broker(self) -> int:
-        return next(iter(self.wire.cluster.server.metadata.endpoints))
+        return next(iter(self.wire.cluster._server.metadata.endpoints))
 
     def init(self, *, version: int = 4, timeout_ms: int = 60_000, **more: Any) -> Code:
         body = {"transactional_id": self.transactional_id, "transaction_timeout_ms": timeout_ms, **more}
@@ -66,7 +66,7 @@ class Tx:
 
     def send(self, *values: bytes, version: int = 9, topic: str = "t", index: int = 0, **more: Any) -> Plain:
         """Produce and return the response for the partition."""
-        known = self.wire.cluster.server.metadata.partition(topic, index)
+        known = self.wire.cluster._server.metadata.partition(topic, index)
         assert known is not None
         sequence = self.sequences.get((topic, index), 0)
         records = batch(
@@ -78,7 +78,7 @@ class Tx:
         )
         more = {"transactional_id": self.transactional_id, **more}
         if version >= 13:
-            more["topic_id"] = self.wire.cluster.server.metadata.topics[topic].topic_id.hex()
+            more["topic_id"] = self.wire.cluster._server.metadata.topics[topic].topic_id.hex()
         answer = self.wire.produce(bytes(records), version=version, node=known.leader, topic=topic, index=index, **more)
         if answer["error_code"] == Code.NONE:
             self.sequences[topic, index] = sequence + len(values)
@@ -101,11 +101,11 @@ class Tx:
     def advance(self, ms: int) -> None:
         """Advance the manual clock of the cluster. Connections are closed first, because they would exceed the idle
         timeout."""
-        clock = self.wire.cluster.server.clock
+        clock = self.wire.cluster._server.clock
         assert isinstance(clock, ManualClock)
         self.wire.close()
         self.wire.connections.clear()
-        self.wire.cluster.server.call(lambda: clock.advance(ms))
+        self.wire.cluster._server.call(lambda: clock.advance(ms))
 
     def describe(self) -> Plain:
         body = {"transactional_ids": [self.transactional_id]}

@@ -17,7 +17,7 @@ INDEX = partition_of("x", 50)
 def take_over(tx: Tx) -> None:
     """Let another broker become the coordinator."""
     cluster = tx.wire.cluster
-    cluster.elect_leader(TRANSACTION_STATE.name, INDEX, next(node for node in cluster.server.nodes if node != tx.node))
+    cluster.elect_leader(TRANSACTION_STATE.name, INDEX, next(node for node in cluster._server.nodes if node != tx.node))
 
 
 def stable(tx: Tx) -> int:
@@ -93,11 +93,11 @@ def test_exhausted_producer_id_is_replaced() -> None:
         first = tx.producer_id
 
         def wear_out() -> None:
-            transaction = tx.wire.cluster.server.brokers[1].coordinators.transactions.find("x")
+            transaction = tx.wire.cluster._server.brokers[1].coordinators.transactions.find("x")
             assert transaction is not None
             transaction.metadata = transaction.metadata._replace(producer_epoch=32765)
 
-        tx.wire.cluster.server.call(wear_out)
+        tx.wire.cluster._server.call(wear_out)
         assert tx.init() == Code.NONE
         assert (tx.producer_id, tx.epoch) == (first, 32766)
         assert tx.send(b"a", version=12)["error_code"] == Code.NONE
@@ -139,8 +139,8 @@ def test_decided_transaction_is_completed_by_next_coordinator() -> None:
         cluster = tx.wire.cluster
         assert tx.add() == Code.NONE
         assert tx.send(b"a")["error_code"] == Code.NONE
-        leader = cluster.server.metadata.topics["t"].partitions[0].leader
-        held = [node for node in cluster.server.nodes if node != leader]
+        leader = cluster._server.metadata.topics["t"].partitions[0].leader
+        held = [node for node in cluster._server.nodes if node != leader]
         for node in held:
             cluster.hold_replication(node, "t")
         assert tx.end() == Code.NONE
@@ -150,7 +150,7 @@ def test_decided_transaction_is_completed_by_next_coordinator() -> None:
         assert tx.add() == Code.CONCURRENT_TRANSACTIONS
         for node in held:
             cluster.release_replication(node, "t")
-        tx.wire.until(lambda: cluster.server.leadership.leader_of("t", 0).log.last_stable_offset == 3)
+        tx.wire.until(lambda: cluster._server.leadership.leader_of("t", 0).log.last_stable_offset == 3)
         assert tx.describe()["transaction_state"] == "CompleteCommit"
 
 
@@ -175,13 +175,13 @@ def test_decided_transaction_is_completed_after_restart(tmp_path: Path) -> None:
         cluster = tx.wire.cluster
         assert tx.add() == Code.NONE
         assert tx.send(b"a")["error_code"] == Code.NONE
-        leader = cluster.server.metadata.topics["t"].partitions[0].leader
+        leader = cluster._server.metadata.topics["t"].partitions[0].leader
         cluster.hold_replication(3 - leader, "t")
         assert tx.end() == Code.NONE
         assert cluster.transaction("x").state == "PrepareCommit"
     with kafkalet.Cluster(2, data_dir=tmp_path) as cluster:
         wire = Wire(cluster)
-        wire.until(lambda: cluster.server.transactions.view("x").state == "CompleteCommit")
+        wire.until(lambda: cluster._server.transactions.view("x").state == "CompleteCommit")
         again = Tx(wire)
         again.producer_id, again.epoch, again.sequences = tx.producer_id, tx.epoch, tx.sequences
         again.commit(b"b")
@@ -225,14 +225,14 @@ def test_disconnect_of_waiting_client_does_not_cancel_change() -> None:
             tx.wire.connection(tx.node, "waiting").close()
         tx.wire.connections.pop((tx.node, "waiting"))
         cluster.release_replication(3 - tx.node, TRANSACTION_STATE.name)
-        tx.wire.until(lambda: not len(cluster.server.nodes[tx.node].purgatory))
+        tx.wire.until(lambda: not len(cluster._server.nodes[tx.node].purgatory))
         assert tx.describe()["transaction_state"] == "Ongoing"
 
 
 def test_waiting_request_fails_when_another_broker_takes_over() -> None:
     with producing(3) as tx:
         cluster = tx.wire.cluster
-        others = [node for node in cluster.server.nodes if node != tx.node]
+        others = [node for node in cluster._server.nodes if node != tx.node]
         cluster.hold_replication(others[0], TRANSACTION_STATE.name)
         body = {**tx.who, "topics": [{"name": "t", "partitions": [0]}]}
         with tx.wire.waiting("AddPartitionsToTxn", 3, body, tx.node) as receive:

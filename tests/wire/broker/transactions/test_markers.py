@@ -30,7 +30,7 @@ def state_of(tx: Tx) -> str:
 
 def is_completed(tx: Tx) -> bool:
     """Return whether the transaction has ended. To be called in the event loop; the clock may stand still."""
-    return tx.wire.cluster.server.transactions.view(tx.transactional_id).state == "CompleteCommit"
+    return tx.wire.cluster._server.transactions.view(tx.transactional_id).state == "CompleteCommit"
 
 
 def open_transaction(tx: Tx) -> None:
@@ -39,8 +39,8 @@ def open_transaction(tx: Tx) -> None:
 
 
 def others(tx: Tx) -> list[int]:
-    leader = tx.wire.cluster.server.metadata.topics["t"].partitions[0].leader
-    return [node for node in tx.wire.cluster.server.nodes if node != leader]
+    leader = tx.wire.cluster._server.metadata.topics["t"].partitions[0].leader
+    return [node for node in tx.wire.cluster._server.nodes if node != leader]
 
 
 def test_every_partition_gets_marker(tx: Tx) -> None:
@@ -66,7 +66,7 @@ def test_marker_contains_producer_and_result(tx: Tx, committed: bool) -> None:
 def test_marker_contains_coordinator_epoch(tx: Tx) -> None:
     cluster = tx.wire.cluster
     index = partition_of("x", 50)
-    cluster.elect_leader(TRANSACTION_STATE.name, index, next(node for node in cluster.server.nodes if node != tx.node))
+    cluster.elect_leader(TRANSACTION_STATE.name, index, next(node for node in cluster._server.nodes if node != tx.node))
     tx.node = tx.find()
     open_transaction(tx)
     assert tx.end() == Code.NONE
@@ -86,7 +86,7 @@ def test_last_stable_offset_advances_after_replication_of_marker(tx: Tx) -> None
     assert tx.add() == Code.CONCURRENT_TRANSACTIONS
     for node in others(tx):
         cluster.release_replication(node, "t")
-    tx.wire.until(lambda: cluster.server.leadership.leader_of("t", 0).log.last_stable_offset == 2)
+    tx.wire.until(lambda: cluster._server.leadership.leader_of("t", 0).log.last_stable_offset == 2)
     assert state_of(tx) == "CompleteCommit"
     assert len(markers(tx)) == 1
 
@@ -104,7 +104,7 @@ def test_partition_of_deleted_topic_needs_no_marker(tx: Tx) -> None:
 def test_transaction_completes_when_leader_of_waiting_marker_disappears(way: str) -> None:
     with producing(3, clock=kafkalet.ManualClock()) as tx:
         cluster = tx.wire.cluster
-        one, two = (node for node in cluster.server.nodes if node != tx.node)
+        one, two = (node for node in cluster._server.nodes if node != tx.node)
         cluster.create_topic("far", assignments=[[one, two]])
         assert tx.add(("far", 0)) == Code.NONE
         cluster.hold_replication(two, "far")
@@ -120,7 +120,7 @@ def test_transaction_completes_when_leader_of_waiting_marker_disappears(way: str
 def test_partition_without_leader_gets_marker_later() -> None:
     with producing(3, clock=kafkalet.ManualClock()) as tx:
         cluster = tx.wire.cluster
-        away = next(node for node in cluster.server.nodes if node != tx.node)
+        away = next(node for node in cluster._server.nodes if node != tx.node)
         cluster.create_topic("alone", assignments=[[away]])
         cluster.create_topic("beside", assignments=[[tx.node]])
         assert tx.add(("alone", 0), ("beside", 0)) == Code.NONE
@@ -156,7 +156,7 @@ def test_marker_of_outdated_coordinator_is_refused(tx: Tx) -> None:
         "coordinator_epoch": 9,
         "topics": [{"name": "t", "partition_indexes": [0]}],
     }
-    leader = tx.wire.cluster.server.metadata.topics["t"].partitions[0].leader
+    leader = tx.wire.cluster._server.metadata.topics["t"].partitions[0].leader
     tx.wire.ask("WriteTxnMarkers", 1, {"markers": [later]}, leader)
     assert tx.end() == Code.NONE
     assert state_of(tx) == "PrepareCommit"  # left to the newer coordinator
@@ -166,9 +166,9 @@ def test_marker_of_outdated_coordinator_is_refused(tx: Tx) -> None:
 def test_refused_marker_does_not_affect_other_partitions(tx: Tx) -> None:
     tx.wire.cluster.create_topic("zebra")
     assert tx.add(("t", 0), ("zebra", 0)) == Code.NONE
-    partition = tx.wire.cluster.server.leadership.leader_of("t", 0)
+    partition = tx.wire.cluster._server.leadership.leader_of("t", 0)
     records = batch(b"a", producer_id=tx.producer_id, producer_epoch=tx.epoch + 5, base_sequence=0)
-    tx.wire.cluster.server.call(lambda: partition.append(records))
+    tx.wire.cluster._server.call(lambda: partition.append(records))
     assert tx.end() == Code.NONE
     assert len(markers(tx, "zebra")) == 1
     assert tx.describe()["topics"] == [{"topic": "t", "partitions": [0]}]

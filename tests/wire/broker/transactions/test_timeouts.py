@@ -87,9 +87,9 @@ def test_expired_transactional_id_does_not_return_after_reload(clock: kafkalet.M
 
 def reload(tx: Tx) -> None:
     def again() -> None:
-        coordinators = tx.wire.cluster.server.brokers[1].coordinators
+        coordinators = tx.wire.cluster._server.brokers[1].coordinators
         for index in list(coordinators.transactions.loaded()):
             coordinators.transactions.unload(index)
             coordinators.refresh("__transaction_state", index)
 
-    tx.wire.cluster.server.call(again)
+    tx.wire.cluster._server.call(again)

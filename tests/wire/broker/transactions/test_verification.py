@@ -25,8 +25,8 @@ def verify(tx: Tx, operation: Operation, **changed: Any) -> Code | None:
     producer = Producer(asked["producer_id"], asked["producer_epoch"])
     partition = asked.get("partition", PARTITION)
     said: list[Refusals] = []
-    transactions = tx.wire.cluster.server.transactions
-    tx.wire.cluster.server.call(
+    transactions = tx.wire.cluster._server.transactions
+    tx.wire.cluster._server.call(
         lambda: transactions.verify(asked["transactional_id"], producer, [partition], operation).then(said.append)
     )
     if not said:
@@ -81,8 +81,8 @@ def test_missing_partition_is_refused_or_added(tx: Tx, operation: Operation, cod
 def test_verification_without_transaction_topic_answers_coordinator_not_available() -> None:
     with on_the_wire() as wire:
         said: list[Refusals] = []
-        transactions = wire.cluster.server.transactions
-        wire.cluster.server.call(
+        transactions = wire.cluster._server.transactions
+        wire.cluster._server.call(
             lambda: transactions.verify("x", Producer(1, 0), [PARTITION], Operation.VERIFY).then(said.append)
         )
         assert {each: error.code for each, error in said[0].items()} == {PARTITION: Code.COORDINATOR_NOT_AVAILABLE}
@@ -92,6 +92,6 @@ def test_coordinator_can_be_another_broker() -> None:
     with producing(3) as tx:
         assert tx.add() == Code.NONE
         cluster = tx.wire.cluster
-        for node in cluster.server.nodes:
+        for node in cluster._server.nodes:
             cluster.elect_leader("t", 0, node)
             assert tx.send(b"a")["error_code"] == Code.NONE

@@ -134,6 +134,6 @@ def test_client_is_not_started_after_stop() -> None:
 def test_internal_topics_exist_before_the_client_starts(options: dict[str, object], internal: set[str]) -> None:
     topics: set[str] = set()
     result = runner("true").run_one(
-        scenario_of(lambda stage: topics.update(stage.cluster.server.metadata.topics), **options)
+        scenario_of(lambda stage: topics.update(stage.cluster._server.metadata.topics), **options)
     )
     assert (result.exit_status, topics) == (0, internal)

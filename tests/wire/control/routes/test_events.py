@@ -103,7 +103,7 @@ def test_only_changed_topics_are_read_again(api: Asking, monkeypatch: pytest.Mon
 
 def test_append_names_its_topic_as_the_change(api: Asking) -> None:
     topic = api.cluster.topic("t").send("x")
-    with api.cluster.server.watchers.watch(requests=True) as changed:
+    with api.cluster._server.watchers.watch(requests=True) as changed:
         producer = Producer({"bootstrap.servers": api.cluster.bootstrap_servers})
         producer.produce("t", b"x")
         producer.flush()
@@ -220,7 +220,7 @@ def test_slow_reader_is_dropped(api: Asking, monkeypatch: pytest.MonkeyPatch) ->
         slow.connect(("127.0.0.1", api.control.port))
         slow.sendall(b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
         slow.recv(1)
-        with api.cluster.server.watchers.watch() as changed:
+        with api.cluster._server.watchers.watch() as changed:
             while api.control._http._threads_by_socket:
                 api.cluster.topic("t").send("x")
                 changed.wait(0.01)

@@ -82,10 +82,10 @@ def test_unknown_names_are_refused(api: Asking, query: str) -> None:
 
 
 def test_count_that_the_journal_cannot_know_is_refused(api: Asking) -> None:
-    journal = api.cluster.server.journal
+    journal = api.cluster._server.journal
     assert journal is not None
     produce(api)
-    api.cluster.server.call(lambda: setattr(journal, "dropped_until_s", 1e12))
+    api.cluster._server.call(lambda: setattr(journal, "dropped_until_s", 1e12))
     answer = api.ask("GET", "/v1/requests/count?topic=t")
     assert (answer.status, answer.code) == (409, "conflict")
 

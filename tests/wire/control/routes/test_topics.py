@@ -96,7 +96,7 @@ def test_partitions_are_read_in_several_turns(api: Asking, monkeypatch: pytest.M
         api.post("/v1/topics", {"name": name, "partitions": partitions})
     turns: list[int] = []
     read = state.partition
-    call = api.cluster.server.call
+    call = api.cluster._server.call
 
     def counted(*given: Any) -> Any:
         turns[-1] += 1
@@ -107,7 +107,7 @@ def test_partitions_are_read_in_several_turns(api: Asking, monkeypatch: pytest.M
         return call(function)
 
     monkeypatch.setattr(state, "partition", counted)
-    monkeypatch.setattr(type(api.cluster.server), "call", lambda _, function: turn(function))
+    monkeypatch.setattr(type(api.cluster._server), "call", lambda _, function: turn(function))
     topics = api.get("/v1/topics")["topics"]
     assert [(topic["name"], [each["partition"] for each in topic["partitions"]]) for topic in topics] == [
         ("a", list(range(7))),

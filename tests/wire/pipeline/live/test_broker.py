@@ -127,7 +127,7 @@ def test_unknown_topic_is_named(cluster: kafkalet.Cluster) -> None:
     ):
         live.topics(["wide", "nothing"])
     assert refused.value.code is Code.UNKNOWN_TOPIC_OR_PARTITION
-    assert "nothing" not in cluster.server.metadata.topics
+    assert "nothing" not in cluster._server.metadata.topics
 
 
 def test_new_topic_is_waited_for(broker: ScriptedBroker, live: LiveBroker) -> None:
@@ -198,7 +198,7 @@ def test_former_leader_is_not_asked_twice(cluster: kafkalet.Cluster) -> None:
     with LiveBroker(cluster.bootstrap_servers) as live:
         live.list_offsets({("wide", 2): LATEST})
         leader = live.metadata.leaders["wide", 2]
-        other = next(node_id for node_id in cluster.server.nodes if node_id != leader.node_id)
+        other = next(node_id for node_id in cluster._server.nodes if node_id != leader.node_id)
         cluster.elect_leader("wide", 2, other)
         lookups = [Lookup("wide", 2, 1002 + number % 3) for number in range(1000)]
         answers = live.look_up(lookups)

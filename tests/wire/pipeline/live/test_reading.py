@@ -278,7 +278,7 @@ def test_missing_end_is_out_of_range_after_the_timeout(broker: ScriptedBroker) -
 def test_deleted_start_is_out_of_range() -> None:
     with kafkalet.Broker(topics=["t"]) as running:
         running.produce("t", 0, build_batch(numbered([(T0, None, b"v", ())] * 10)))
-        running.server.call(lambda: running.server.leadership.leader_of("t", 0).delete_records(4))
+        running._server.call(lambda: running._server.leadership.leader_of("t", 0).delete_records(4))
         with pytest.raises(OffsetOutOfRange) as refused:
             list(read_live(LiveSplit("t", 0, 0, 10), running.bootstrap_servers, QUICK))
         assert refused.value.args == ("t", 0, 0, 4, 10)
@@ -355,8 +355,8 @@ def test_reader_survives_leader_changes() -> None:
         result = {"max.partition.fetch.bytes": "1", "retry.backoff.ms": "1"}
         for part in read_live(LiveSplit("t", 0, 1, 179), cluster.bootstrap_servers, result):
             seen += part.batches.base_offset.tolist()
-            leader = cluster.server.metadata.topics["t"].partitions[0].leader
-            other = next(node_id for node_id in cluster.server.nodes if node_id != leader)
+            leader = cluster._server.metadata.topics["t"].partitions[0].leader
+            other = next(node_id for node_id in cluster._server.nodes if node_id != leader)
             if len(seen) % 20 == 5:
                 cluster.elect_leader("t", 0, other)
             elif len(seen) % 20 == 15:

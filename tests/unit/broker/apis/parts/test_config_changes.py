@@ -21,8 +21,8 @@ def ask() -> Iterator[Asking]:
 
 def put(ask: Asking, kind: int, name: str, texts: dict[str, str], validate_only: bool = False) -> None:
     """Replace the configuration of a resource."""
-    context = Context(ask.cluster.server.brokers[1], NoClient(), ("127.0.0.1", 1), "PLAINTEXT")
-    ask.cluster.server.call(lambda: change(context, kind, name, lambda _: texts, texts, validate_only))
+    context = Context(ask.cluster._server.brokers[1], NoClient(), ("127.0.0.1", 1), "PLAINTEXT")
+    ask.cluster._server.call(lambda: change(context, kind, name, lambda _: texts, texts, validate_only))
 
 
 def refused(ask: Asking, kind: int, name: str, texts: dict[str, str]) -> tuple[Code, str]:
@@ -33,15 +33,15 @@ def refused(ask: Asking, kind: int, name: str, texts: dict[str, str]) -> tuple[C
 
 def test_topic_configuration_is_changed(ask: Asking) -> None:
     put(ask, TOPIC, "t", {"retention.ms": "7"})
-    assert ask.cluster.server.metadata.topics["t"].config == {"retention.ms": "7"}
-    assert ask.cluster.server.nodes[1].partitions["t", 0].log.config.retention_ms == 7
+    assert ask.cluster._server.metadata.topics["t"].config == {"retention.ms": "7"}
+    assert ask.cluster._server.nodes[1].partitions["t", 0].log.config.retention_ms == 7
 
 
 def test_validate_only_changes_nothing(ask: Asking) -> None:
     put(ask, TOPIC, "t", {"retention.ms": "7"}, validate_only=True)
     put(ask, BROKER, "1", {"max.connections": "7"}, validate_only=True)
-    assert ask.cluster.server.metadata.topics["t"].config == {"segment.ms": "5"}
-    assert ask.cluster.server.nodes[1].config.max_connections == 2**31 - 1
+    assert ask.cluster._server.metadata.topics["t"].config == {"segment.ms": "5"}
+    assert ask.cluster._server.nodes[1].config.max_connections == 2**31 - 1
 
 
 def test_values_are_validated_before_the_topic_is_looked_up(ask: Asking) -> None:
@@ -66,12 +66,12 @@ def test_per_broker_property_requires_a_broker_id(ask: Asking) -> None:
 def test_invalid_combination_of_valid_properties_is_refused(ask: Asking) -> None:
     texts = {"log.cleaner.min.compaction.lag.ms": "9", "log.cleaner.max.compaction.lag.ms": "8"}
     assert refused(ask, BROKER, "", texts)[0] is Code.INVALID_REQUEST
-    assert ask.cluster.server.metadata.broker_config.get(None, {}) == {}
+    assert ask.cluster._server.metadata.broker_config.get(None, {}) == {}
 
 
 def test_unknown_broker_property_is_stored(ask: Asking) -> None:
     put(ask, BROKER, "1", {"my.own": "x"})
-    assert ask.cluster.server.metadata.broker_config[1] == {"my.own": "x"}
+    assert ask.cluster._server.metadata.broker_config[1] == {"my.own": "x"}
 
 
 @pytest.mark.parametrize("name", ["2", "-1", "one", "1.0", " 1"])

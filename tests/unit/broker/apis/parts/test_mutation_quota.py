@@ -47,9 +47,9 @@ def test_newer_versions_over_quota_are_refused() -> None:
     with asking(clock=ManualClock()) as ask:
         with_quota(ask, 2.0)
         assert create(ask, a=10, b=15, c=5) == [0, 0, QUOTA_EXCEEDED]
-        assert "c" not in ask.cluster.server.metadata.topics
+        assert "c" not in ask.cluster._server.metadata.topics
         assert delete(ask, 6, "a") == QUOTA_EXCEEDED
-        assert "a" in ask.cluster.server.metadata.topics
+        assert "a" in ask.cluster._server.metadata.topics
         assert grow(ask, 3, "a", 11) == QUOTA_EXCEEDED
 
 

@@ -12,7 +12,7 @@ METADATA_TOO_LONG = Code.OFFSET_METADATA_TOO_LARGE
 
 def add_partitions(client: Committing, count: int) -> None:
     """Add partitions to the topic without creating their logs."""
-    partitions = client.stage.cluster.server.metadata.topics["t"].partitions
+    partitions = client.stage.cluster._server.metadata.topics["t"].partitions
     partitions += [PartitionState(index, [1]) for index in range(len(partitions), count)]
 
 
@@ -108,5 +108,5 @@ def test_too_few_replicas_refuse_commit(monkeypatch: pytest.MonkeyPatch) -> None
 def test_since_4_3_topic_id_is_stored_with_offset(kafka_version: str, keeps_id: bool) -> None:
     with committing(kafka_version=kafka_version) as client:
         client.commit({0: 5})
-        topic_id = client.stage.cluster.server.metadata.topics["t"].topic_id
+        topic_id = client.stage.cluster._server.metadata.topics["t"].topic_id
         assert client.shard.offsets.committed("g")["t"][0].topic_id == (topic_id if keeps_id else bytes(16))

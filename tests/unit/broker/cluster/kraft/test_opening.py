@@ -142,7 +142,7 @@ def test_producer_ids_in_the_logs_are_not_assigned_again(tmp_path: Path, *, has_
         (tmp_path / "bootstrap.checkpoint").write_bytes(batch(0, LEVEL))
     for _ in range(2):
         with kafkalet.Broker(data_dir=tmp_path, clock=kafkalet.ManualClock(1000)) as broker:
-            assert broker.server.controller.producer_ids.next_id == 42
+            assert broker._server.controller.producer_ids.next_id == 42
 
 
 def meta_properties(directory: Path, node_id: int) -> None:
@@ -156,9 +156,9 @@ def test_broker_takes_the_id_of_the_directory(tmp_path: Path, caplog: pytest.Log
     caplog.set_level("INFO")
     for _ in range(2):  # at the second start, kafkalet.json exists
         with kafkalet.Broker(data_dir=tmp_path) as broker:
-            assert broker.server.metadata.topics["orders"].partitions[0].leader == 3
-            assert broker.server.metadata.topics["orders"].topic_id == TOPIC_ID
-            assert broker.server.metadata.cluster_id == "MkU3OEVBNTcwNTJENDM2Qk"
+            assert broker._server.metadata.topics["orders"].partitions[0].leader == 3
+            assert broker._server.metadata.topics["orders"].topic_id == TOPIC_ID
+            assert broker._server.metadata.cluster_id == "MkU3OEVBNTcwNTJENDM2Qk"
     assert "the id of this broker is 3, as in the meta.properties of its directory" in caplog.text
 
 
@@ -167,12 +167,12 @@ def test_partitions_of_other_brokers_have_no_leader(tmp_path: Path, caplog: pyte
     write_log(tmp_path, batch(0, LEVEL, TOPIC, *partitions))
     meta_properties(tmp_path, 2)
     with kafkalet.Broker(data_dir=tmp_path) as broker:
-        states = broker.server.metadata.topics["orders"].partitions
+        states = broker._server.metadata.topics["orders"].partitions
         assert [state.replicas for state in states] == [[1, 2], [1], [2, 3], [1, 2]]
         assert [(state.leader, state.isr) for state in states] == [(2, [2]), (-1, [1]), (2, [2]), (-1, [1])]
     assert "1 partitions have no leader, because only brokers that do not run were in sync" in caplog.text
     with kafkalet.Broker(data_dir=tmp_path, config={"unclean.leader.election.enable": True}) as broker:
-        assert broker.server.metadata.topics["orders"].partitions[3].leader == 2
+        assert broker._server.metadata.topics["orders"].partitions[3].leader == 2
 
 
 def test_directory_that_the_metadata_does_not_contain_becomes_a_stray(tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_directory_that_the_metadata_does_not_contain_becomes_a_stray(tmp_path: 
     (tmp_path / "kafkalet.json").unlink()
     write_log(tmp_path, batch(0, LEVEL, TOPIC, partition()))
     with kafkalet.Broker(data_dir=tmp_path) as broker:
-        assert "removed" not in broker.server.metadata.topics
+        assert "removed" not in broker._server.metadata.topics
     [directory] = tmp_path.glob("removed-0*")
     assert directory.name.endswith("-stray")
 

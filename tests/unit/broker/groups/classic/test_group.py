@@ -23,7 +23,7 @@ def group() -> Iterator[Acting]:
 def inside(group: Acting) -> ClassicGroup:
     """Return the coordinator's state of the group."""
     kept = (
-        group.stage.cluster.server.brokers[group.node]
+        group.stage.cluster._server.brokers[group.node]
         .coordinators.groups.shard_of(group.group_id)
         .groups[group.group_id]
     )
@@ -333,13 +333,13 @@ def test_waiting_requests_fail_with_not_coordinator_when_group_moves() -> None:
     group = Acting(stage)
     generation, [leader, follower] = group.stable(2)
     joining = group.join(leader)
-    stage.cluster.server.brokers[group.node].coordinators.groups.unload(0)
+    stage.cluster._server.brokers[group.node].coordinators.groups.unload(0)
     assert (joining.answer()["error_code"], joining.answer()["member_id"]) == (Code.NOT_COORDINATOR, leader)
     assert group.heartbeat(generation, follower) == Code.NONE  # replayed from the log
     group.join(leader)
     group.join(follower)
     syncing = group.sync(generation + 1, follower)
-    stage.cluster.server.brokers[group.node].coordinators.groups.unload(0)
+    stage.cluster._server.brokers[group.node].coordinators.groups.unload(0)
     assert syncing.answer()["error_code"] == Code.NOT_COORDINATOR
     stage.close()
 
@@ -349,7 +349,7 @@ def test_since_4_0_new_group_is_written_immediately() -> None:
         stage = Stage(1, kafka_version=release, **ONE_PARTITION)
         group = Acting(stage)
         group.given_id(version=5)
-        log = stage.cluster.server.nodes[1].partitions["__consumer_offsets", 0].log
+        log = stage.cluster._server.nodes[1].partitions["__consumer_offsets", 0].log
         assert log.log_end_offset == written
         stage.close()
 
@@ -360,5 +360,5 @@ def test_until_3_9_group_without_generation_has_no_tombstone() -> None:
         group = Acting(stage)
         group.given_id(version=5)
         stage.ask(Api.DELETE_GROUPS, 2, 1, groups_names=["g"])
-        assert stage.cluster.server.nodes[1].partitions["__consumer_offsets", 0].log.log_end_offset == written
+        assert stage.cluster._server.nodes[1].partitions["__consumer_offsets", 0].log.log_end_offset == written
         stage.close()

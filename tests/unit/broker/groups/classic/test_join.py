@@ -314,13 +314,13 @@ def test_static_member_that_restarts_twice_is_answered_once() -> None:
     generation, _, _ = static_pair(group)
     for node in stage.alive:
         if node != group.node:
-            stage.cluster.server.leadership.hold(node, None, None)
+            stage.cluster._server.leadership.hold(node, None, None)
     first, last = group.join(group_instance_id="2"), group.join(group_instance_id="2")
     assert first.answer()["error_code"] == Code.FENCED_INSTANCE_ID
     assert last.is_waiting
     for node in stage.alive:
         if node != group.node:
-            stage.cluster.server.leadership.release(node, None, None)
+            stage.cluster._server.leadership.release(node, None, None)
     stage.settle()
     assert last.answer()["generation_id"] == generation
     assert group.heartbeat(generation, last.answer()["member_id"], group_instance_id="2") == Code.NONE
@@ -333,11 +333,11 @@ def test_assignments_are_sent_after_replication() -> None:
     leader, pending = group.enter()
     stage.settle()
     other = group.node % 3 + 1
-    stage.cluster.server.leadership.hold(other, None, None)
+    stage.cluster._server.leadership.hold(other, None, None)
     waiting = group.sync(pending.answer()["generation_id"], leader, {leader: b"mine"})
     stage.settle()
     assert waiting.is_waiting
-    stage.cluster.server.leadership.release(other, None, None)
+    stage.cluster._server.leadership.release(other, None, None)
     stage.settle()
     assert waiting.answer()["assignment"] == b"mine"
     stage.close()

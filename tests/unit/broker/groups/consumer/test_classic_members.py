@@ -127,7 +127,7 @@ def test_static_member_can_be_removed_by_instance_id(migrating: Migrating) -> No
 
 
 def test_classic_member_cannot_join_when_migration_is_disabled(migrating: Migrating) -> None:
-    migrating.stage.cluster.server.nodes[1].config.__dict__["group_consumer_migration_policy"] = "disabled"
+    migrating.stage.cluster._server.nodes[1].config.__dict__["group_consumer_migration_policy"] = "disabled"
     assert migrating.rejoin("")["error_code"] == Code.INCONSISTENT_GROUP_PROTOCOL
 
 

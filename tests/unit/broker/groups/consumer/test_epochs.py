@@ -38,7 +38,7 @@ def hashing() -> Iterator[Consuming]:
 
 def values(consuming: Consuming, kind: Any) -> list[Any]:
     """Return the values of all records of a kind, without tombstones."""
-    log = consuming.stage.cluster.server.brokers[1].coordinators.groups.shard_of("g").log
+    log = consuming.stage.cluster._server.brokers[1].coordinators.groups.shard_of("g").log
     written = []
     for record in (record for _, records in log.read() for record in records):
         known = KEYS.get(int.from_bytes(bytes(record.key or b"")[:2], "big"))

@@ -36,7 +36,7 @@ def take(step: tuple[str, str, set[str] | None], consuming: Consuming) -> None:
         assert consuming.leave(name) == 0
         del consuming.epochs[name], consuming.owned[name]
     elif what == "grow":
-        stage.cluster.server.controller.add_partitions(stage.cluster.server.metadata.topics["t"], [[1]])
+        stage.cluster._server.controller.add_partitions(stage.cluster._server.metadata.topics["t"], [[1]])
     elif what == "pass":
         stage.advance(2000)
     elif what == "restart" and consuming.epochs:
@@ -70,7 +70,7 @@ def test_partitions_have_one_owner_and_all_are_assigned_in_the_end(
             assert len(owned) == len(set(owned))
         consuming.settle()
         wanted = {topic for member_id in consuming.epochs for topic in consuming.group.member(member_id).topic_names}
-        counts = {topic: len(stage.cluster.server.metadata.topics[topic].partitions) for topic in wanted}
+        counts = {topic: len(stage.cluster._server.metadata.topics[topic].partitions) for topic in wanted}
         everything = [(topic, partition) for topic, count in counts.items() for partition in range(count)]
         assert sorted(owners(consuming)) == sorted(everything)
     finally:

@@ -94,8 +94,8 @@ def test_changed_subscription_increments_group_epoch(consuming: Consuming) -> No
 
 def test_new_partitions_are_assigned_with_next_heartbeat(consuming: Consuming) -> None:
     consuming.join("a", "t")
-    topic = consuming.stage.cluster.server.metadata.topics["t"]
-    consuming.stage.cluster.server.controller.add_partitions(topic, [[1], [1]])
+    topic = consuming.stage.cluster._server.metadata.topics["t"]
+    consuming.stage.cluster._server.controller.add_partitions(topic, [[1], [1]])
     assert consuming.beat("a") == {"t": [0, 1, 2, 3, 4, 5, 6, 7]}
 
 
@@ -120,7 +120,7 @@ def test_unsubscribed_topics_do_not_change_group_epoch(consuming: Consuming) -> 
 
 
 def test_full_group_refuses_new_members(consuming: Consuming) -> None:
-    consuming.stage.cluster.server.nodes[1].config.__dict__["group_consumer_max_size"] = 1
+    consuming.stage.cluster._server.nodes[1].config.__dict__["group_consumer_max_size"] = 1
     consuming.join("a", "t")
     answer = consuming.send("b", 0, rebalance_timeout_ms=1, topic_partitions=[], subscribed_topic_names=["t"])
     assert answer["error_code"] == Code.GROUP_MAX_SIZE_REACHED
@@ -129,7 +129,7 @@ def test_full_group_refuses_new_members(consuming: Consuming) -> None:
 
 
 def test_assignment_interval_delays_next_target(consuming: Consuming) -> None:
-    consuming.stage.cluster.server.nodes[1].config.__dict__["group_consumer_assignment_interval_ms"] = 1000
+    consuming.stage.cluster._server.nodes[1].config.__dict__["group_consumer_assignment_interval_ms"] = 1000
     consuming.join("a", "t")
     assert consuming.join("b", "t") == {}
     assert consuming.group.state == "Assigning"
@@ -173,7 +173,7 @@ def test_assignor_of_most_members_is_used(consuming: Consuming) -> None:
 
 
 def test_configuration_of_group_overrides_broker(consuming: Consuming) -> None:
-    consuming.stage.cluster.server.metadata.group_config["g"] = {
+    consuming.stage.cluster._server.metadata.group_config["g"] = {
         "consumer.heartbeat.interval.ms": "7000",
         "consumer.session.timeout.ms": "50000",
     }

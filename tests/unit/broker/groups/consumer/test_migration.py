@@ -82,7 +82,7 @@ def test_group_with_offsets_only_keeps_them(migrating: Migrating) -> None:
     migrating.consumer.join("a", "t")
     migrating.stage.restart()
     assert migrating.is_consumer
-    shard = migrating.stage.cluster.server.brokers[1].coordinators.groups.shard_of("g")
+    shard = migrating.stage.cluster._server.brokers[1].coordinators.groups.shard_of("g")
     assert list(shard.offsets.groups()) == ["g"]
 
 
@@ -114,13 +114,13 @@ def test_group_with_custom_assignor_cannot_be_upgraded(migrating: Migrating) -> 
 
 @pytest.mark.parametrize("policy", ["disabled", "Downgrade"])
 def test_migration_policy_can_forbid_upgrade(migrating: Migrating, policy: str) -> None:
-    migrating.stage.cluster.server.nodes[1].config.__dict__["group_consumer_migration_policy"] = policy
+    migrating.stage.cluster._server.nodes[1].config.__dict__["group_consumer_migration_policy"] = policy
     migrating.begin_classic()
     assert refusal(migrating).endswith("because online upgrade is disabled.")
 
 
 def test_group_can_be_too_large_for_upgrade(migrating: Migrating) -> None:
-    migrating.stage.cluster.server.nodes[1].config.__dict__["group_consumer_max_size"] = 0
+    migrating.stage.cluster._server.nodes[1].config.__dict__["group_consumer_max_size"] = 0
     migrating.begin_classic()
     assert refusal(migrating).endswith("because the group size exceeds the consumer group maximum size.")
 
@@ -176,7 +176,7 @@ def test_group_without_classic_members_stays_consumer_group(migrating: Migrating
 def test_migration_policy_can_forbid_downgrade(migrating: Migrating, policy: str) -> None:
     migrating.begin_classic()
     migrating.consumer.join("a", "t")
-    migrating.stage.cluster.server.nodes[1].config.__dict__["group_consumer_migration_policy"] = policy
+    migrating.stage.cluster._server.nodes[1].config.__dict__["group_consumer_migration_policy"] = policy
     migrating.consumer.leave("a")
     assert migrating.is_consumer
 
@@ -184,6 +184,6 @@ def test_migration_policy_can_forbid_downgrade(migrating: Migrating, policy: str
 def test_group_can_be_too_large_for_downgrade(migrating: Migrating) -> None:
     migrating.begin_classic()
     migrating.consumer.join("a", "t")
-    migrating.stage.cluster.server.nodes[1].config.__dict__["group_max_size"] = 0
+    migrating.stage.cluster._server.nodes[1].config.__dict__["group_max_size"] = 0
     migrating.consumer.leave("a")
     assert migrating.is_consumer

@@ -41,7 +41,7 @@ class Sent:
         self._api, self._version = api, version
         self._done = threading.Event()
         self._out: list[Chunk] = []
-        broker = asking.cluster.server.brokers[node]
+        broker = asking.cluster._server.brokers[node]
         frame = b"".join(request_frame(request, version, 1, client_id))[4:]  # type: ignore[arg-type]
 
         def send() -> None:
@@ -53,7 +53,7 @@ class Sent:
             else:
                 answer.then(lambda found: (router.encode_delayed(found, context, self._out), self._done.set()))  # type: ignore[arg-type, func-returns-value]
 
-        asking.cluster.server.call(send)
+        asking.cluster._server.call(send)
 
     @property
     def is_waiting(self) -> bool:

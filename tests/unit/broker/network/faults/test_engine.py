@@ -175,7 +175,7 @@ def test_refused_topic_is_not_created(ask: Asking) -> None:
         ]
         answer = ask(Api.CREATE_TOPICS, 5, topics=topics, timeout_ms=1000, validate_only=False)
     assert {topic["name"]: topic["error_code"] for topic in answer["topics"]} == {"a": Code.INVALID_CONFIG, "b": 0}
-    assert set(ask.cluster.server.metadata.topics) == {"t", "u", "b"}
+    assert set(ask.cluster._server.metadata.topics) == {"t", "u", "b"}
 
 
 def committed(ask: Asking, version: int, topics: Any) -> Any:
@@ -213,7 +213,7 @@ def _without_comments(fields: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("version", range(2, 11))  # the versions with an error for the whole group
 def test_refused_offset_fetch_has_the_shape_of_a_recorded_refusal(ask: Asking, version: int) -> None:
-    named = {"topic_id": ask.cluster.server.metadata.topics["t"].topic_id} if version >= 10 else {"name": "t"}
+    named = {"topic_id": ask.cluster._server.metadata.topics["t"].topic_id} if version >= 10 else {"name": "t"}
     one_group = {"group_id": "g", "topics": [{**named, "partition_indexes": [0]}]}
     with ask.cluster.fault("OffsetFetch", error="NOT_COORDINATOR"):
         answer = ask(Api.OFFSET_FETCH, version, **one_group if version < 8 else {"groups": [one_group]})
@@ -355,7 +355,7 @@ def test_faults_fire_in_the_order_in_which_they_were_set(ask: Asking) -> None:
 
 
 def test_router_has_no_hooks_without_faults(ask: Asking) -> None:
-    router = ask.cluster.server.brokers[1].router
+    router = ask.cluster._server.brokers[1].router
     with ask.cluster.fault("Produce", delay=1, strict=False):
         assert router.hooks.intercept is not None
     hooks = [router.hooks.intercept, router.hooks.shaping]

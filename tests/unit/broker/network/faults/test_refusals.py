@@ -129,7 +129,7 @@ def partly(topic: bool, partition: bool) -> Any:
 @pytest.fixture
 def topics(ask: Asking) -> dict[str, bytes]:
     """Create the topics t and u with two partitions each, and return their ids."""
-    server = ask.cluster.server
+    server = ask.cluster._server
     for name in ("t", "u"):
         if name not in server.metadata.topics:
             ask.cluster.create_topic(name, partitions=2)
