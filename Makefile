@@ -34,8 +34,8 @@ coverage: $(BIN)/.ready-test-all
 	$(BIN)/python -m pytest -n 4 --dist worksteal --cov --cov-report=term-missing:skip-covered tests/unit tests/wire tests/recorded $(ARGS)
 
 check: $(BIN)/.ready-dev
-	$(BIN)/ruff check kafkalet tests benchmarks examples docs
-	$(BIN)/ruff format --check kafkalet tests benchmarks examples docs
+	$(BIN)/ruff check kafkalet tests tools benchmarks examples docs
+	$(BIN)/ruff format --check kafkalet tests tools benchmarks examples docs
 	$(BIN)/mypy
 
 bench: $(BIN)/.ready-test-all
@@ -59,7 +59,7 @@ clients: $(BIN)/.ready-test-all
 docs: $(BIN)/.ready-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict $(ARGS)
 
-# The wheel and the source distribution, as they would be published. Only tools are needed for it, not the tests' packages.
+# The wheel, the source distribution and kafkalet.pyz, as they would be published. Only tools are needed for it, not the tests' packages.
 $(VENV)/dist/.ready:
 	$(PYTHON) -m venv $(VENV)/dist
 	$(VENV)/dist/bin/python -m pip install --quiet --disable-pip-version-check 'build>=1.2' 'confluent-kafka>=2.12' 'twine>=6.1'
@@ -69,6 +69,7 @@ dist: $(VENV)/dist/.ready
 	rm -rf dist
 	$(VENV)/dist/bin/python -m build
 	$(VENV)/dist/bin/python -m twine check --strict dist/*
+	$(VENV)/dist/bin/python -m tools.single_file dist
 	$(VENV)/dist/bin/python -m tests.rules.distributions dist
 
 clean:

@@ -14,10 +14,12 @@ import lzma
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
+from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-RECORDINGS = Path(__file__).parent / "recordings"
+RECORDINGS = cast(Path, files("kafkalet.conformance")) / "recordings"
+"""The directory of the recordings. In the zip file kafkalet.pyz it is a `zipfile.Path`, which reads like a Path."""
 INDEX = "index.json"
 SUFFIX = ".jsonl.xz"
 _NAME = '{"name":"'

@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
 from json.scanner import py_make_scanner  # type: ignore[attr-defined]
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Self
@@ -56,7 +57,7 @@ LINGER_BYTES = 4 << 20
 CHUNK_BYTES = 1 << 16
 MAX_PARAMETERS = 50
 
-PAGE = os.path.join(os.path.dirname(__file__), "page")
+PAGE = files("kafkalet.control") / "page"
 PAGE_TYPES = {
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -411,8 +412,7 @@ class _Connection(BaseHTTPRequestHandler):
 
     def _send_file(self, name: str) -> None:
         """Send a file of the web page."""
-        with open(os.path.join(PAGE, name), "rb") as file:
-            content = file.read()
+        content = (PAGE / name).read_bytes()
         kind = PAGE_TYPES[os.path.splitext(name)[1]]
         self._send(200, content, kind, {"Content-Security-Policy": PAGE_POLICY, "Referrer-Policy": "no-referrer"})
 
@@ -442,7 +442,7 @@ class _Connection(BaseHTTPRequestHandler):
 def page_file(path: str) -> str | None:
     """Return the name of the file of the web page at a path, or None. Only files in its directory are found."""
     name = path.removeprefix("/") or "index.html"
-    known = os.listdir(PAGE) if os.path.isdir(PAGE) else ()
+    known = [file.name for file in PAGE.iterdir()]
     return name if os.path.splitext(name)[1] in PAGE_TYPES and name in known else None
 
 

@@ -1,4 +1,4 @@
-"""Check a wheel and a source distribution: their contents, and that the installed wheel can run a broker.
+"""Check a wheel, kafkalet.pyz and a source distribution: their contents, and that the first two can run a broker.
 
     python -m tests.rules.distributions dist        (make dist builds them first)
 
@@ -15,11 +15,13 @@ import tarfile
 import tempfile
 import venv
 import zipfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kafkalet.conformance.transcripts import RECORDINGS
 from kafkalet.version import VERSION
 from tests.source import ROOT
+from tools.single_file import NAME
 
 READY = re.compile(r"kafkalet ready bootstrap=(\S+)\n")
 LEFT_OUT = {".ci"}
@@ -62,11 +64,18 @@ def check_serving(wheel: Path, directory: Path) -> None:
     installed = subprocess.run([*pip, "list", "--format=freeze"], check=True, env=environment, capture_output=True)
     packages = {line.partition("=")[0] for line in installed.stdout.decode().splitlines()} - {"pip", "setuptools"}
     assert packages == {"kafkalet"}, f"the wheel requires {packages - {'kafkalet'}}"
-    (directory / "empty").mkdir()
-    command = [scripts / "kafkalet", "serve", "--listen", "127.0.0.1:0"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, cwd=directory / "empty", env=environment
-    ) as process:
+    _check_round_trip([scripts / "kafkalet"], directory, environment)
+
+
+def check_single_file(file: Path, directory: Path) -> None:
+    """Start a broker from the file alone, and produce and fetch a record."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    _check_round_trip([Path(sys.executable), "-I", file], directory, environment)
+
+
+def _check_round_trip(program: Sequence[str | Path], directory: Path, environment: Mapping[str, str]) -> None:
+    command = [*program, "serve", "--listen", "127.0.0.1:0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=directory, env=environment) as process:
         assert process.stdout is not None
         try:
             ready = READY.fullmatch(process.stdout.readline())
@@ -96,13 +105,15 @@ def round_trip(bootstrap: str) -> bytes | None:
 
 
 def main(directory: Path) -> None:
-    [wheel] = directory.glob("*.whl")
-    [archive] = directory.glob("*.tar.gz")
+    [wheel] = directory.glob("kafkalet-*.whl")
+    [archive] = directory.glob("kafkalet-*.tar.gz")
     check_wheel(wheel)
     check_source(archive)
     with tempfile.TemporaryDirectory() as temporary:
         check_serving(wheel.resolve(), Path(temporary))
-    print(f"{wheel.name} serves from a bare interpreter; {archive.name} is complete")
+    with tempfile.TemporaryDirectory() as temporary:
+        check_single_file((directory / NAME).resolve(), Path(temporary))
+    print(f"{wheel.name} and {NAME} serve from a bare interpreter; {archive.name} is complete")
 
 
 if __name__ == "__main__":

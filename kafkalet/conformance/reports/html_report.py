@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from html import escape
-from pathlib import Path
+from importlib.resources import files
 from typing import Any
 
 from kafkalet.conformance.results import BAD, CaseResult, Outcome, Run, ScenarioResult, together
@@ -18,7 +18,7 @@ from kafkalet.conformance.results import BAD, CaseResult, Outcome, Run, Scenario
 from .summary import COLUMNS, api_of, by_version, in_words, versions
 from .values import Row, hex_dump, printable, rows_of, shortened, sides, tree
 
-PAGE = Path(__file__).with_name("page.html")
+PAGE = files("kafkalet.conformance.reports") / "page.html"
 CONTEXT = 3
 """The number of equal lines that are kept before and after a line that differs."""
 MAX_ROWS = 200

@@ -451,7 +451,7 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "secret.html").write_text("secret")
     for name in ("index.html", "main.js", "site.css", "notes.txt"):
         (folder / name).write_text(name)
-    monkeypatch.setattr(control_server, "PAGE", str(folder))
+    monkeypatch.setattr(control_server, "PAGE", folder)
     return folder
 
 

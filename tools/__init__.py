@@ -1,0 +1,1 @@
+"""Programs for those who work on kafkalet. They are not part of the package."""
