@@ -7,14 +7,17 @@ The output is a table, or JSON with --json.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from textwrap import wrap
 
 from kafkalet.control.client import ControlClient, ControlError
 
 from .command_line import Failure, Option, UsageError, hint, print_line, reported
 from .control import TOKEN_VARIABLE, URL_VARIABLE, variable
-from .ctl_commands import COMMANDS, Command, Given
+from .ctl_commands import Command, commands, document
+from .ctl_tables import shown
 
+WIDTH = 68
 GENERAL_OPTIONS = (
     Option("--control", "URL", f"URL of the control API, from the ready line of serve (${URL_VARIABLE})"),
     Option("--token", "TOKEN", f"token of the control API (${TOKEN_VARIABLE})"),
@@ -47,28 +50,32 @@ def _run(arguments: list[str]) -> int:
         return 0
     if command is None:
         raise UsageError(f"unknown command {' '.join(words)}; {_closest(words)}")
-    given = Given(command, words[len(command.words) :], options)
-    url = given.last("control") or variable(URL_VARIABLE)
+    given = command.given(words[len(command.name.split()) :], options)
+    url = _last(options, "control") or variable(URL_VARIABLE)
     if url is None:
         raise UsageError(
             f"the URL of the control API is missing; give --control URL or set {URL_VARIABLE}. "
             "kafkalet serve --control 127.0.0.1:0 prints the URL in its ready line"
         )
     try:
-        client = ControlClient(url, given.last("token") or variable(TOKEN_VARIABLE))
+        client = ControlClient(url, _last(options, "token") or variable(TOKEN_VARIABLE))
     except ValueError as error:
         raise UsageError(str(error)) from error
     try:
         found = command.run(client, given)
         if found is not None:
             as_json = "json" in options
-            print_line(json.dumps(found, indent=2, ensure_ascii=False) if as_json else command.show(found))
+            print_line(json.dumps(found, indent=2, ensure_ascii=False) if as_json else shown(command.response, found))
     except ControlError as error:
         code = f"{error.code}: " if error.code.isupper() and error.message != error.code else ""
         raise Failure(f"{code}{error.message}") from error
     except KeyboardInterrupt:
         return 130
     return 0
+
+
+def _last(options: Mapping[str, list[str]], name: str) -> str | None:
+    return options[name][-1] if name in options else None
 
 
 def _separate(arguments: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
@@ -113,7 +120,7 @@ def _is_number(argument: str) -> bool:
 def _command(words: Sequence[str]) -> Command | None:
     """Return the command whose name is the longest beginning of the words."""
     for count in (2, 1):
-        found = COMMANDS.get(" ".join(words[:count])) if len(words) >= count else None
+        found = commands().get(" ".join(words[:count])) if len(words) >= count else None
         if found is not None:
             return found
     return None
@@ -122,10 +129,10 @@ def _command(words: Sequence[str]) -> Command | None:
 def _closest(words: Sequence[str]) -> str:
     from difflib import get_close_matches
 
-    longer = [name for name in COMMANDS if name.split()[0] == words[0]]
+    longer = [name for name in commands() if name.split()[0] == words[0]]
     if longer:
         return f"{words[0]} has the commands {', '.join(longer)}"
-    close = get_close_matches(" ".join(words[:2]), COMMANDS, 1) or get_close_matches(words[0], COMMANDS, 1)
+    close = get_close_matches(" ".join(words[:2]), commands(), 1) or get_close_matches(words[0], commands(), 1)
     return f"did you mean {close[0]}?" if close else "see kafkalet ctl --help"
 
 
@@ -137,18 +144,26 @@ def _option_hint(name: str, known: Sequence[str] | dict[str, Option], command: C
 
 def help_text(command: Command | None = None) -> str:
     """Return the help of a command, or of all."""
-    if command is None:
-        commands = "\n".join(_line(each.usage, each.help) for each in COMMANDS.values())
-        return _HELP.format(commands=commands, options=_listed(GENERAL_OPTIONS))
-    text = f"usage: kafkalet ctl {command.usage}\n\n{command.help[0].upper()}{command.help[1:]}.\n"
-    if command.options:
-        text += f"\nOptions:\n\n{_listed(command.options)}\n"
-    return text
+    if command is not None:
+        text = f"usage: kafkalet ctl {command.usage}\n\n{command.description}\n"
+        words = [(each.word, each.help) for each in command.arguments]
+        text += f"\nArguments:\n\n{_listed(words)}\n" if words else ""
+        return text + (f"\nOptions:\n\n{_options(command.options)}\n" if command.options else "")
+    areas = []
+    for tag in document()["tags"]:
+        lines = [(each.usage, each.help) for each in commands().values() if each.tag == tag["name"]]
+        areas.append(f"{tag['description']}\n\n{_listed(lines)}")
+    return _HELP.format(commands="\n\n".join(areas), options=_options(GENERAL_OPTIONS))
 
 
-def _listed(options: Sequence[Option]) -> str:
-    return "\n".join(_line(f"{option.name} {option.value}".rstrip(), option.help) for option in options)
+def _options(options: Iterable[Option]) -> str:
+    return _listed((f"{option.name} {option.value}".rstrip(), option.help) for option in options)
+
+
+def _listed(lines: Iterable[tuple[str, str]]) -> str:
+    return "\n".join(_line(left, right) for left, right in lines)
 
 
 def _line(left: str, right: str) -> str:
-    return f"  {left}\n{'':32}{right}" if len(left) > 29 else f"  {left:30}{right}"
+    text = f"\n{'':32}".join(wrap(right, WIDTH))
+    return f"  {left}\n{'':32}{text}" if len(left) > 29 else f"  {left:30}{text}"

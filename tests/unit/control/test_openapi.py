@@ -1,4 +1,4 @@
-"""Tests of the OpenAPI document: it is valid, complete, and docs/openapi.json is its copy.
+"""Tests of the OpenAPI document: it is valid, complete, and kafkalet/control/openapi.json is its copy.
 
 After a change of a route, write the copy again: `.venv/bin/python -m tests.unit.control.test_openapi`
 """
@@ -15,7 +15,7 @@ from kafkalet.control.routes import areas
 from kafkalet.control.shapes import Field, Object, Text
 from tests.source import ROOT
 
-COPY = ROOT / "docs" / "openapi.json"
+COPY = ROOT / "kafkalet" / "control" / "openapi.json"
 
 
 def text() -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from kafkalet.commands.command_line import UsageError
 from kafkalet.commands.ctl import help_text, main
-from kafkalet.commands.ctl_commands import COMMANDS, duration
+from kafkalet.commands.ctl_commands import FORMS, commands, document, duration
 from tests.wire.control.asking import Asking, asking
 
 CTL = [sys.executable, "-m", "kafkalet", "ctl"]
@@ -55,23 +55,23 @@ def test_wait_that_times_out_returns_1_and_prints_arrived_records(
     ("arguments", "message"),
     [
         (["tpics"], "unknown command tpics; did you mean topics?"),
-        (["topic"], "unknown command topic; topic has the commands topic show, topic create, topic delete"),
-        (["topic", "make"], "unknown command topic make; topic has the commands topic show"),
+        (["topic"], "unknown command topic; topic has the commands topic create, topic show, topic delete"),
+        (["topic", "make"], "unknown command topic make; topic has the commands topic create"),
         (["zzz"], "unknown command zzz; see kafkalet ctl --help"),
         (["topic", "create"], "TOPIC is missing: kafkalet ctl topic create TOPIC"),
         (["topics", "x"], "unknown argument x: kafkalet ctl topics"),
         (["topics", "--internel"], "unknown option --internel; did you mean --internal?"),
         (["topics", "--zzz"], "unknown option --zzz; see kafkalet ctl topics --help"),
         (["topics", "--json=1"], "--json=1: --json takes no value"),
-        (["send", "t", "x", "--key"], "--key needs a value: --key TEXT"),
+        (["send", "t", "x", "--key"], "--key needs a value: --key KEY"),
         (["send", "t", "x", "--key", "a", "--key", "b"], "--key is given twice; it takes one value"),
         (["send", "t", "x", "--partition", "a"], "--partition a: expected a whole number"),
         (["send", "t", "x", "--header", "a"], "--header a: expected NAME=VALUE"),
         (["wait", "t", "many"], "N many: expected a whole number"),
         (["wait", "t", "--timeout", "soon"], "--timeout soon: expected a number"),
         (["clock", "advance", "soon"], "soon is not a duration; expected a number and ms, s, m, h or d, as in 90m"),
-        (["group", "seek", "g", "first"], "OFFSET first: expected a whole number"),
-        (["fault", "remove", "x"], "ID x: expected a whole number"),
+        (["fault", "remove", "x"], "FAULT x: expected a whole number"),
+        (["transaction", "send-offsets", "x", "g", "t-0"], "JSON t-0: expected JSON with topic, partition, offset"),
         (
             ["--control", "ftp://a:1", "topics"],
             "ftp://a:1 is not the URL of a control API, as in http://127.0.0.1:9093",
@@ -116,7 +116,7 @@ def test_token_is_an_option_or_a_variable(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_help_lists_every_command_and_every_option() -> None:
-    for name, command in COMMANDS.items():
+    for name, command in commands().items():
         assert f"  {command.usage}" in help_text()
         text = help_text(command)
         assert text.startswith(f"usage: kafkalet ctl {name}")
@@ -151,6 +151,14 @@ def test_duration_has_a_unit(text: str, fields: dict[str, float]) -> None:
 def test_duration_without_a_unit_is_refused(text: str) -> None:
     with pytest.raises(UsageError):
         duration(text)
+
+
+def test_commands_have_different_names() -> None:
+    assert len(commands()) == sum(len(operations) for operations in document()["paths"].values())
+
+
+def test_forms_belong_to_operations() -> None:
+    assert set(FORMS) <= {command.operation["operationId"] for command in commands().values()}
 
 
 def test_ctl_does_not_import_the_broker() -> None:
