@@ -1,4 +1,4 @@
-"""The parsed source of kafkalet, for the rule tests."""
+"""The parsed source of kafkalet and of the tools of its contributors, for the rule tests."""
 
 import ast
 from collections.abc import Iterator
@@ -7,7 +7,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "kafkalet"
-MODULES = sorted(SOURCE.rglob("*.py"))
+TOOLS = ROOT / "tools"
+MODULES = sorted([*SOURCE.rglob("*.py"), *TOOLS.rglob("*.py")])
 
 
 def name_of(path: Path) -> str:

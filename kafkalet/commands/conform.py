@@ -60,8 +60,6 @@ usage: kafkalet conform --bootstrap HOST:PORT [OPTION]...
        kafkalet conform diff EARLIER.json LATER.json [OPTION]...
        kafkalet conform --between HOST:PORT HOST:PORT [OPTION]...
        kafkalet conform client [OPTION]... -- CMD [ARG]...
-       kafkalet conform record RELEASE --bootstrap HOST:PORT [OPTION]...
-       kafkalet conform review RELEASE RELEASE [--match TEXT]
 
 Compare the responses of a broker with the recorded responses of Apache Kafka.
 {options}
@@ -123,10 +121,6 @@ def _subcommand(names: Sequence[str]) -> Callable[[Sequence[str]], int] | None:
     match names:
         case ["client"]:
             from .conform_client import main as command
-        case ["record"]:
-            from .conform_record import main as command
-        case ["review"]:
-            from .conform_record import review as command
         case ["diff"]:
             from .conform_diff import main as command
         case ["--between"]:

@@ -1,32 +1,19 @@
-"""Build the steps of a scenario: its preparation and its requests.
+"""Build the steps of a scenario or of a history: its preparation and its requests.
 
-    @scenario(
-        "list_offsets_timestamps",
-        "ListOffsets answers the first record after a timestamp that lies between two batches.",
-        level="must",
-        sources=["KIP-79"],
-    )
-    def lo_time_two_batches(ask: ScenarioBuilder) -> None:
-        t = ask.topic()
-        ask.produce(t, batch(10, 20), batch(30, 40))
-        ask.time("between", t, 25)
-
-Such a function runs once per release, and can depend on the versions that the release supports
-(`ask.versions("Fetch")`). It produces steps without answers; recording/ obtains the answers from Apache Kafka.
 Timestamps are relative to `T0`.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kafkalet.conformance.notation.messages import APIS
 
-from .catalogue import Level
-
 T0 = 1_600_000_000_000
 NO_RETENTION = {"retention.ms": "-1", "segment.ms": "9000000000000"}
 MEBIBYTE = 1 << 20
+BROKERS = (1, 2, 3)
+"""The ids of the brokers, where several are needed."""
+NOT_LEADER = 6
 
 Step = dict[str, Any]
 
@@ -50,62 +37,6 @@ def filled(ts: int, size: int, fill: str = "x", **fields: Any) -> Step:
 
 SMALL, LARGE = 300, 1 << 20
 """The segment size that releases before 4.0 accept, and the minimum since 4.0 (KIP-1030), in bytes."""
-
-
-Write = Callable[["ScenarioBuilder"], None]
-"""A function that adds the steps of a scenario to a builder."""
-
-
-@dataclass(frozen=True, slots=True)
-class Definition:
-    """A scenario as its author defines it. `write` is None if only its recorded steps exist."""
-
-    name: str
-    area: str
-    claim: str
-    level: Level
-    sources: tuple[str, ...]
-    needs: Mapping[str, Any]
-    releases: tuple[str, ...]
-    write: Write | None
-
-
-DEFINITIONS: dict[str, Definition] = {}
-
-
-def scenario(
-    area: str,
-    claim: str,
-    releases: tuple[str, ...] = ("3.9", "4.4"),
-    *,
-    level: Level = "should",
-    sources: Sequence[str] = (),
-    **needs: Any,
-) -> Callable[[Write], Write]:
-    """Register a function as the scenario of its name.
-
-    `area` is a key of `catalogue.AREAS`. `claim` says in one sentence what Apache Kafka does. `sources` names the KIPs
-    (`KIP-101`) and the classes or methods of Kafka (`kafka.server.ReplicaManager.readFromLog`) that define it, and
-    `level` how much depends on it. `releases` are those to record. `needs` restricts the brokers (see
-    docs/scenario-format.md).
-    """
-
-    def register(write: Write) -> Write:
-        _add(Definition(write.__name__, area, claim, level, tuple(sources), needs, releases, write))
-        return write
-
-    return register
-
-
-def recorded_only(name: str, area: str, claim: str, *, level: Level = "should", sources: Sequence[str] = ()) -> None:
-    """Register a scenario whose steps exist only in its transcript."""
-    _add(Definition(name, area, claim, level, tuple(sources), {}, (), None))
-
-
-def _add(definition: Definition) -> None:
-    if definition.name in DEFINITIONS:
-        raise ValueError(f"two scenarios are called {definition.name}")
-    DEFINITIONS[definition.name] = definition
 
 
 class ScenarioBuilder:
@@ -186,6 +117,26 @@ class ScenarioBuilder:
             self.steps[-1] |= {"version": 7, "bind": {f"{name}.id": "topics.0.topic_id"}}
         self.wait_for_leader(topic, partitions)
         return topic
+
+    def spread_topic(self, name: str, *replicas: list[int], **configs: Any) -> str:
+        """Create a topic whose partitions have these replicas, and wait until every broker knows it."""
+        topic = self.let(name, f"c<unique>.{self.name}.{name}")
+        made: Step = {"name": topic, "num_partitions": -1, "replication_factor": -1}
+        made["assignments"] = [{"partition_index": index, "broker_ids": nodes} for index, nodes in enumerate(replicas)]
+        made["configs"] = [{"name": key.replace("_", "."), "value": str(value)} for key, value in configs.items()]
+        bind = {f"{name}.id": "topics.0.topic_id"}
+        self.setup("CreateTopics", 7, {"topics": [made], "timeout_ms": 30000, "validate_only": False}, bind=bind)
+        for index, nodes in enumerate(replicas):
+            self.wait_for_leader_everywhere(topic, nodes[0], index)
+        return topic
+
+    def wait_for_leader_everywhere(self, topic: str, leader: int, index: int = 0) -> None:
+        """Wait until each of three brokers knows that this one leads the partition."""
+        for node in BROKERS:
+            asked = {"replica_id": -1, "topics": [one(topic, partition_index=index, timestamp=-1)]}
+            error = 0 if node == leader else NOT_LEADER
+            self.until("ListOffsets", 1, asked, "topics.0.partitions.0.error_code", error)
+            self.steps[-1]["conn"] = f"at-{node}"
 
     def small_segments(self) -> dict[str, Any]:
         """Return the configuration for the smallest segments that the release accepts."""
@@ -299,3 +250,15 @@ def merged(wanted: Iterable[Step]) -> list[Step]:
         else:
             out.append(topic)
     return out
+
+
+def subscription(*topics: str, owned: dict[str, Any] | None = None, **fields: Any) -> Step:
+    """Return the metadata of a classic member of a consumer group."""
+    held = [{"topic": topic, "partitions": list(partitions)} for topic, partitions in (owned or {}).items()]
+    body = {"version": 3, "topics": list(topics), "owned_partitions": held, "generation_id": -1, "rack_id": None}
+    return {"subscription": body | fields}
+
+
+def protocols(*topics: str, name: str = "range", **more: Any) -> list[Step]:
+    """Return the protocols of a classic member that subscribes to these topics."""
+    return [{"name": name, "metadata": subscription(*topics, **more)}]

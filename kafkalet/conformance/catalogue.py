@@ -1,6 +1,6 @@
 """The catalogue: what the recorded scenarios claim, where the claims come from, and which releases and APIs they cover.
 
-`recordings/index.json` has one line for each scenario. recording/index.py writes it from the definitions of the
+`recordings/index.json` has one line for each scenario. tools/recording/index.py writes it from the definitions of the
 scenarios and from their transcripts.
 """
 
@@ -18,7 +18,6 @@ Level = Literal["must", "should", "detail"]
 """How much depends on a scenario: `must`: clients lose, repeat or misread records, or stop, if a broker differs;
 `should`: a client or a tool sees the difference; `detail`: only a comparison of single fields shows it."""
 LEVELS: tuple[Level, ...] = get_args(Level)
-PAGE = "docs/conformance-scenarios.md"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,17 @@
-"""Record scenarios with Apache Kafka: starts a release, and runs `kafkalet conform record` against it.
+"""Record scenarios with Apache Kafka: starts a release, and runs `python -m tools.recording record` against it.
 
 python -m tests.oracle.record 3.9 [--match lo_time] [--acl] [--tokens] [--brokers 3] [--show]
 """
 
 import sys
 
-from kafkalet.commands.conform_record import main as record
-from kafkalet.conformance.recording.recorded_properties import TOKEN_PROPERTIES, broker_properties
+from tools.recording.command import main
+from tools.recording.recorded_properties import TOKEN_PROPERTIES, broker_properties
 
 from .apache_kafka import ApacheKafka, missing
 
 
-def main(arguments: list[str]) -> int:
+def record(arguments: list[str]) -> int:
     version, *options = arguments
     release = ".".join(version.split(".")[:2])
     if reason := missing(version):
@@ -29,8 +29,8 @@ def main(arguments: list[str]) -> int:
     if tokens := "--tokens" in options:
         properties |= TOKEN_PROPERTIES
     with ApacheKafka(version, tokens or "--acl" in options, properties, brokers) as kafka:
-        return record([release, "--bootstrap", kafka.bootstrap_servers, *legacy, *options])
+        return main(["record", release, "--bootstrap", kafka.bootstrap_servers, *legacy, *options])
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(record(sys.argv[1:]))

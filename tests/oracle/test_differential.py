@@ -8,7 +8,7 @@ import kafkalet
 from kafkalet.conformance.between.comparing import Comparer
 from kafkalet.conformance.between.histories import GROUPS
 from kafkalet.conformance.playing.target import Target
-from kafkalet.conformance.recording.recorded_properties import broker_properties
+from tools.recording.recorded_properties import broker_properties
 
 from .apache_kafka import ApacheKafka, missing
 

@@ -8,9 +8,9 @@ import pytest
 from kafkalet.conformance.catalogue import Scenario, scenarios
 from kafkalet.conformance.judging.replaying import replay
 from kafkalet.conformance.playing.target import Target
-from kafkalet.conformance.recording.recorded_properties import TOKEN_PROPERTIES, broker_properties
 from kafkalet.conformance.transcripts import load
 from tests.recorded.test_golden import wrong
+from tools.recording.recorded_properties import TOKEN_PROPERTIES, broker_properties
 
 from .apache_kafka import ApacheKafka, missing
 

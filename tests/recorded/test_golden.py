@@ -15,10 +15,10 @@ from kafkalet.broker.served import SERVED
 from kafkalet.conformance.catalogue import Scenario, scenarios
 from kafkalet.conformance.judging.replaying import replay
 from kafkalet.conformance.playing.target import Target
-from kafkalet.conformance.recording.recorded_properties import TOKEN_PROPERTIES, broker_properties
 from kafkalet.conformance.results import CaseResult, Outcome
 from kafkalet.conformance.transcripts import load
 from tests.source import ROOT
+from tools.recording.recorded_properties import TOKEN_PROPERTIES, broker_properties
 
 RELEASES = ("3.9", "4.4", "2.8")
 WITH_ACLS = {

@@ -15,10 +15,10 @@ from kafkalet.broker.network import router
 from kafkalet.conformance.catalogue import Scenario, scenarios
 from kafkalet.conformance.judging.replaying import replay
 from kafkalet.conformance.playing.target import Target
-from kafkalet.conformance.recording.recorded_properties import broker_properties
 from kafkalet.conformance.transcripts import load
 from kafkalet.storage import log, lookup
 from kafkalet.tasks import turns
+from tools.recording.recorded_properties import broker_properties
 
 from .test_golden import wrong
 

@@ -18,11 +18,11 @@ from kafkalet.broker.repetitions import Repetitions
 from kafkalet.conformance.catalogue import Scenario, scenarios
 from kafkalet.conformance.judging.replaying import replay
 from kafkalet.conformance.playing.target import Target
-from kafkalet.conformance.recording.recorded_properties import broker_properties
 from kafkalet.conformance.transcripts import load
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.wire import Chunk
 from kafkalet.storage.files import FileRange
+from tools.recording.recorded_properties import broker_properties
 
 from .test_golden import wrong
 from .test_in_turns import waits_ms

@@ -10,9 +10,9 @@ from kafkalet.conformance.judging.replaying import ordered
 from kafkalet.conformance.notation import values as notation
 from kafkalet.conformance.notation.codecs import NAMES, compress, decompress
 from kafkalet.conformance.playing.matching import Matcher, resolve
-from kafkalet.conformance.recording import index
-from kafkalet.conformance.scenarios import definitions
 from kafkalet.conformance.transcripts import Transcript, load, names
+from tools.recording import index
+from tools.recording.scenarios import definitions
 
 
 def recorded_batches(value: Any) -> Iterator[tuple[list[dict[str, Any]], str]]:
@@ -162,7 +162,7 @@ def test_every_transcript_has_cases_and_every_case_an_answer() -> None:
 
 def test_index_describes_the_transcripts() -> None:
     expected = (index.RECORDINGS / index.INDEX).read_text(encoding="utf-8")
-    assert index.text() == expected, "write it with: python -m kafkalet.conformance.recording.index"
+    assert index.text() == expected, "write it with: python -m tools.recording index"
 
 
 @pytest.mark.parametrize("unknown", ["0", "9"])

@@ -29,7 +29,10 @@ LEFT_OUT = {".ci"}
 
 
 def check_wheel(wheel: Path) -> None:
-    """Check that the wheel has every module, the web page, the type marker and the licence, and nothing else."""
+    """Check that the wheel has every module, the web page, the type marker and the licence, and nothing else.
+
+    It has the recordings, but neither the scenarios that produced them nor the recorder.
+    """
     names = zipfile.ZipFile(wheel).namelist()
     metadata = f"kafkalet-{VERSION}.dist-info"
     modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "kafkalet").rglob("*.py")}

@@ -51,9 +51,8 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "kafkalet.conformance": (
         "notation clients",  # plain data of messages; clients are judged with code of their own
         "playing",  # performs the steps of a transcript
-        "reports scenarios",  # show results; produce steps
+        "reports",  # show results
         "judging",  # plays many scenarios and reports them
-        "recording",  # plays scenarios at Apache Kafka, and judges the transcripts
         "between",  # plays random histories at two brokers
     ),
     "kafkalet.conformance.between": ("histories",),
@@ -69,6 +68,8 @@ FLOORS: dict[str, tuple[str, ...]] = {
     ),
     "kafkalet.protocol": ("records", "messages"),  # messages carry records
     "kafkalet.storage": ("cleaning",),  # rewrites the segments of a log, which does not know it
+    "tools": ("recording",),  # plays scenarios at Apache Kafka, and judges the transcripts; may import all of kafkalet
+    "tools.recording": ("scenarios",),  # produce steps
 }
 """The folders in each folder, from the ground up; in the first two, also the files."""
 RANKS = {
@@ -77,7 +78,7 @@ RANKS = {
     for rank, floor in enumerate(floors)
     for name in floor.split()
 }
-FACADES = {"kafkalet", "kafkalet.__main__"}
+FACADES = {"kafkalet", "kafkalet.__main__", "tools"}
 NEWER = {"annotationlib", "compression"}  # in the standard library of newer Python versions
 EXTRAS = {"aiokafka", "confluent_kafka", "cramjam", "crc32c", "cryptography", "kafka", "pytest"}
 OF_THE_PIPELINE = {"numpy", "pyarrow", "pyspark", "py4j"}
@@ -97,11 +98,11 @@ by_name = for_every(INSIDE, name_of)
 
 
 def ours(path: Path) -> set[str]:
-    return {module for module in imports(path) if module.split(".")[0] == "kafkalet"}
+    return {module for module in imports(path) if module.split(".")[0] in ("kafkalet", "tools")}
 
 
 def test_every_folder_has_a_floor() -> None:
-    folders = {name.rpartition(".")[0] for name in map(name_of, INSIDE)} - {"kafkalet"}
+    folders = {name.rpartition(".")[0] for name in map(name_of, INSIDE)} - {"kafkalet", "tools"}
     files = {name for name in map(name_of, INSIDE) if name.rpartition(".")[0] in ("kafkalet", "kafkalet.broker")}
     assert RANKS.keys() == folders | files
 
@@ -147,7 +148,7 @@ def test_protocol_and_storage_do_not_import_networking(path: Path) -> None:
 def test_only_the_standard_library_is_required(path: Path) -> None:
     tops = {module.split(".")[0] for module in imports(path)}
     extras = EXTRAS | OF_THE_PIPELINE if room_of(name_of(path)) == "pipeline" else EXTRAS
-    assert tops <= {*sys.stdlib_module_names, *NEWER, "kafkalet", *extras}
+    assert tops <= {*sys.stdlib_module_names, *NEWER, "kafkalet", "tools", *extras}
     needed = {module.split(".")[0] for module in imports(path, lazy=False)} & EXTRAS - {"pytest"}
     assert needed <= {module for module in needed if _guarded(path, module)}, "an extra is imported without a guard"
 
@@ -211,7 +212,7 @@ The conformance kit may import both, because it measures other programs.
 
 @by_name
 def test_time_and_random_numbers_are_parameters(path: Path) -> None:
-    if room_of(name_of(path)) == "conformance":
+    if room_of(name_of(path)) in ("conformance", "recording"):
         return
     allowed = TIME_AND_RANDOM.get(name_of(path), set())
     assert not {"time", "random", "secrets"} & set(imports(path)) - allowed

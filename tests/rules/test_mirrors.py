@@ -10,7 +10,7 @@ from pathlib import Path
 from kafkalet.broker.served import SERVED
 from kafkalet.conformance.transcripts import load, names
 from kafkalet.protocol.api import Api
-from tests.source import MODULES, ROOT, SOURCE, name_of
+from tests.source import MODULES, ROOT, SOURCE, TOOLS, name_of
 
 from .every import for_every
 
@@ -43,11 +43,11 @@ ELSEWHERE: dict[str, str] = {
     "broker.network.error_responses": "broker/network/test_sasl_connection.py",
     "broker.network.listener_context": "broker/network/test_listener.py",
     "broker.network.request_text": "broker/network/test_request_log.py",
-    "conformance.access": "test_golden.py",
+    "conformance.access": "conformance/between/test_comparing.py",
     "broker.security.tls.certificate_tools": "broker/security/tls/test_certificate_authority.py",
     "broker.security.sasl.access_token": "broker/security/sasl/test_unsecured_tokens.py",
     "broker.security.sasl.mechanism": "broker/security/sasl/test_authenticator.py",
-    "conformance.building": "test_golden.py",
+    "conformance.building": "conformance/between/test_comparing.py",
     "conformance.clients.drivers.aiokafka": "conformance/clients/test_drivers.py",
     "conformance.clients.drivers.confluent_kafka": "conformance/clients/test_drivers.py",
     "conformance.clients.drivers.contract": "conformance/clients/test_drivers.py",
@@ -82,11 +82,10 @@ ELSEWHERE: dict[str, str] = {
     "conformance.notation.record_batches": "test_replayer.py",
     "conformance.notation.values": "test_replayer.py",
     "conformance.playing.matching": "test_replayer.py",
+    "conformance.playing.placeholders": "recording/test_recorder.py",
     "conformance.playing.player": "test_golden.py",
     "conformance.playing.state_records": "test_golden.py",
     "conformance.playing.target": "test_golden.py",
-    "conformance.recording.index": "test_replayer.py",
-    "conformance.recording.recorded_properties": "test_golden.py",
     "conformance.results": "test_replayer.py",
     "control.encoding": "control/test_server.py",
     "control.fields": "control/test_openapi.py",
@@ -102,6 +101,11 @@ ELSEWHERE: dict[str, str] = {
     "testing.clients": "testing/test_report.py",
     "testing.nodes": "testing/test_cluster.py",
     "testing.reading": "testing/test_topic.py",
+    "single_file": "commands/test_single_file.py",
+    "recording.definitions": "test_replayer.py",
+    "recording.index": "test_replayer.py",
+    "recording.recorded_properties": "test_golden.py",
+    "recording.rights": "test_golden.py",
     "pipeline.directory_origin": "pipeline/test_source.py",
     "pipeline.origin": "pipeline/test_source.py",
     "pipeline.tasks": "pipeline/test_source.py",
@@ -121,7 +125,7 @@ MIRRORED = [
     path
     for path in MODULES
     if path.name not in ("__init__.py", "__main__.py", "version.py")
-    and path.parent not in (SOURCE / "protocol" / "messages", APIS, SOURCE / "conformance" / "scenarios")
+    and path.parent not in (SOURCE / "protocol" / "messages", APIS, TOOLS / "recording" / "scenarios")
     and path.parent != SOURCE / "conformance" / "between" / "histories"
 ]
 
@@ -133,18 +137,18 @@ def is_tested_in(path: str) -> bool:
 
 
 def mirror(path: Path) -> str:
-    inside = path.relative_to(SOURCE)
+    inside = path.relative_to(TOOLS if path.is_relative_to(TOOLS) else SOURCE)
     return inside.with_name(f"test_{inside.name}").as_posix()
 
 
 @for_every(MIRRORED, name_of)
 def test_every_module_has_a_test_file(path: Path) -> None:
-    other = ELSEWHERE.get(name_of(path).removeprefix("kafkalet."))
+    other = ELSEWHERE.get(name_of(path).partition(".")[2])
     assert is_tested_in(mirror(path)) or (other and is_tested_in(other)), f"no {mirror(path)}"
 
 
 def test_modules_listed_in_elsewhere_exist() -> None:
-    assert {f"kafkalet.{name}" for name in ELSEWHERE} <= {name_of(path) for path in MIRRORED}
+    assert ELSEWHERE.keys() <= {name_of(path).partition(".")[2] for path in MIRRORED}
 
 
 @cache

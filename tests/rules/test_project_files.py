@@ -98,11 +98,12 @@ def test_no_first_step_needs_a_package_index() -> None:
 def test_files_named_in_contributing_guide_exist() -> None:
     """Except for the transcript that the guide's example would record."""
     words = [word for code in re.findall(r"`([^`\n]+)`", read("CONTRIBUTING.md")) for word in code.split()]
-    paths = [word for word in words if re.match(r"(kafkalet|tests|docs)/", word) and "/more_" not in word]
-    modules = [word.replace(".", "/") for word in words if re.match(r"(kafkalet|tests)\.", word)]
+    paths = [word for word in words if re.match(r"(kafkalet|tools|tests|docs)/", word) and "/more_" not in word]
+    modules = [word.replace(".", "/") for word in words if re.match(r"(kafkalet|tools|tests)\.(?!pyz)", word)]
     assert len(paths) > 20
     assert [path for path in paths if not (ROOT / path).exists()] == []
-    assert [module for module in modules if not (ROOT / f"{module}.py").exists()] == []
+    files = [(f"{module}.py", f"{module}/__main__.py") for module in modules]
+    assert [either for either in files if not any((ROOT / path).exists() for path in either)] == []
 
 
 def test_make_targets_named_in_contributing_guide_exist() -> None:

@@ -1,4 +1,4 @@
-"""No statement of the package is repeated by the next one: that is a leftover, and harmless only by chance.
+"""No statement is repeated by the next one: that is a leftover, and harmless only by chance.
 
 Scenarios may send a request twice.
 """
@@ -30,6 +30,6 @@ def test_repeated_statements_are_found() -> None:
     assert repeated(ast.parse(source)) == [3, 9]
 
 
-@for_every([path for path in MODULES if not name_of(path).startswith("kafkalet.conformance.scenarios.")], name_of)
+@for_every([path for path in MODULES if not name_of(path).startswith("tools.recording.scenarios.")], name_of)
 def test_no_statement_is_repeated(path: Path) -> None:
     assert repeated(tree_of(path)) == []

@@ -11,10 +11,10 @@ from typing import Any
 from kafkalet.conformance.judging.replaying import advertised
 from kafkalet.conformance.playing.connection import Closed, NoAnswer
 from kafkalet.conformance.playing.matching import Matcher, resolve
+from kafkalet.conformance.playing.placeholders import Placeholders
 from kafkalet.conformance.playing.placement import is_about_one_broker, renamed
 from kafkalet.conformance.playing.player import Player, compared_part
 from kafkalet.conformance.playing.target import Target
-from kafkalet.conformance.recording.recorder import Placeholders
 from kafkalet.conformance.results import Difference
 from kafkalet.conformance.transcripts import Step
 from kafkalet.protocol.errors import ProtocolError

@@ -3,7 +3,6 @@
 from typing import Any
 
 from kafkalet.conformance.building import MEBIBYTE, Step, one
-from kafkalet.conformance.scenarios.several_brokers import spread
 
 from .history import History
 from .logs import list_offsets, read_all
@@ -15,7 +14,7 @@ PREFERRED, UNCLEAN = 0, 1
 def replicated(h: History) -> str:
     """Create a topic whose partitions have two or three replicas each."""
     sets = [h.dice.sample(list(h.nodes), h.of(2, 2, 3)) for _ in range(h.of(1, 2))]
-    topic = spread(h, "t0", *sets)
+    topic = h.spread_topic("t0", *sets)
     h.places = [(topic, index) for index in range(len(sets))]
     h.configs[topic] = {}
     return topic

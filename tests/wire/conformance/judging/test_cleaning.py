@@ -10,7 +10,7 @@ import kafkalet
 from kafkalet.conformance.judging.cleaning import clean
 from kafkalet.conformance.judging.judge import Options, judge
 from kafkalet.conformance.playing.target import Target
-from kafkalet.conformance.recording.recorded_properties import broker_properties
+from tools.recording.recorded_properties import broker_properties
 
 INTERNAL = {"__consumer_offsets", "__transaction_state"}
 

@@ -1,0 +1,42 @@
+"""ApiVersions in every version, and what clients can say in it about themselves and the broker that they expect."""
+
+from kafkalet.conformance.building import ScenarioBuilder
+from tools.recording.definitions import scenario
+
+UNKNOWN_CLUSTER = "another-cluster-id-000"
+
+
+@scenario(
+    "metadata",
+    "ApiVersions answers without an error in every version.",
+    level="must",
+    sources=["KIP-35", "KIP-511", "kafka.server.ApiVersionManager"],
+)
+def api_versions_every_version(ask: ScenarioBuilder) -> None:
+    client = {"client_software_name": "conformance", "client_software_version": "1.0"}
+    for v in ask.versions("ApiVersions"):
+        ask.request(f"v{v}", "ApiVersions", v, client, only=["error_code"])
+
+
+@scenario(
+    "metadata",
+    "ApiVersions compares the cluster id and node id that a client expects with those of the broker.",
+    releases=("4.4",),
+    sources=["kafka.server.KafkaApis"],
+    ApiVersions=5,
+)
+def api_versions_expected_broker(ask: ScenarioBuilder) -> None:
+    client = {"client_software_name": "conformance", "client_software_version": "1.0"}
+    ask.setup("DescribeCluster", 0, {}, bind={"cluster": "cluster_id"})
+    for case, cluster_id, node_id in (
+        ("cluster", "$cluster", -1),
+        ("cluster and node", "$cluster", 1),
+        ("another cluster", UNKNOWN_CLUSTER, -1),
+        ("another cluster and the node", UNKNOWN_CLUSTER, 1),
+        ("another node", "$cluster", 4711),
+        ("empty cluster id", "", -1),
+        ("node without cluster", None, 1),
+        ("another node without cluster", None, 4711),
+    ):
+        body = client | {"cluster_id": cluster_id, "node_id": node_id}
+        ask.request(case, "ApiVersions", 5, body, only=["error_code"])

@@ -1,0 +1,700 @@
+"""What users without rights are answered: errors of authorization for each API, and topics that they cannot see.
+
+The broker of these scenarios denies by default. Connections are authenticated as the super user admin, those whose name
+starts with `user` as a user without rights, and those whose name starts with `anonymous` not at all.
+"""
+
+from collections.abc import Mapping
+
+from kafkalet.conformance.access import (
+    ALTER,
+    ANY,
+    CLUSTER,
+    DELETE,
+    DESCRIBE,
+    GROUPS,
+    MATCH,
+    READ,
+    TOPICS,
+    TRANSACTIONAL_IDS,
+    UNKNOWN_ID,
+    WRITE,
+    acl_filter,
+)
+from kafkalet.conformance.building import ScenarioBuilder, Step, at, batch, one
+from tools.recording.definitions import scenario
+from tools.recording.rights import acl, without_rights
+
+TOPIC, BROKER, GROUP = 2, 4, 32
+Bodies = Mapping[str, Step]
+
+
+def asked(ask: ScenarioBuilder, api: str, bodies: Bodies, low: int = 0, high: int = 99) -> None:
+    """Send the requests as the user without rights, in the oldest and in the newest version."""
+    versions = ask.versions(api, low, high)
+    for v in sorted({versions[0], versions[-1]}):
+        for case, body in bodies.items():
+            ask.request(f"v{v}: {case}", api, v, body, conn="user")
+
+
+def topics(ask: ScenarioBuilder) -> tuple[str, str]:
+    """Return a topic that exists and one that does not."""
+    return ask.topic(), ask.unknown_topic()
+
+
+def group_of(ask: ScenarioBuilder) -> str:
+    group = ask.let("g", f"c<unique>.{ask.name}.g")
+    ask.coordinator(group)
+    return group
+
+
+@scenario(
+    "authorization",
+    "Produce without WRITE is answered with TOPIC_AUTHORIZATION_FAILED, whether or not the topic exists.",
+    level="must",
+    sources=["KIP-11", "kafka.server.KafkaApis"],
+    acl=True,
+)
+def denied_produce(ask: ScenarioBuilder) -> None:
+    bodies: dict[str, Step] = {}
+    for case, topic in zip(("topic", "unknown topic"), topics(ask), strict=True):
+        named = {"name": topic, "partitions": [{"index": 0, "records": [batch(10)]}]}
+        bodies[case] = {"acks": 1, "timeout_ms": 1000, "topics": [named]}
+    asked(ask, "Produce", bodies, 3, 12)
+    sent = batch(10, transactional=True, producer_id=7, producer_epoch=0, base_sequence=0)
+    wanted = [{"name": "$t", "partitions": [{"index": 0, "records": [sent]}]}]
+    asked(ask, "Produce", {"transaction": {"transactional_id": "x", "acks": -1, "topics": wanted}}, 3, 12)
+    for v in ask.versions("Produce", 13):
+        for case, topic_id in (("topic", "$t.id"), ("unknown id", UNKNOWN_ID)):
+            by_id = [{"topic_id": topic_id, "partitions": [{"index": 0, "records": [batch(10)]}]}]
+            ask.request(f"v{v}: {case}", "Produce", v, {"acks": 1, "topics": by_id}, conn="user")
+
+
+@scenario(
+    "authorization",
+    "Fetch without READ is answered with TOPIC_AUTHORIZATION_FAILED; by topic id, unknown topics stay unknown.",
+    level="must",
+    sources=["KIP-11", "KIP-516", "kafka.server.KafkaApis"],
+    acl=True,
+)
+def denied_fetch(ask: ScenarioBuilder) -> None:
+    t, n = topics(ask)
+    asked(ask, "Fetch", {"topic": ask.fetching(at(t)), "unknown topic": ask.fetching(at(n))}, 4, 12)
+    asked(ask, "Fetch", {"topic": ask.fetching(at("$t.id")), "unknown id": ask.fetching(at("bogus.id"))}, 13)
+    for step in ask.steps:
+        if step.get("case", "").endswith("unknown id"):
+            step["body"]["topics"][0]["topic_id"] = UNKNOWN_ID
+
+
+@scenario(
+    "authorization",
+    "ListOffsets and OffsetForLeaderEpoch without DESCRIBE are answered with TOPIC_AUTHORIZATION_FAILED.",
+    level="must",
+    sources=["KIP-11", "kafka.server.KafkaApis"],
+    acl=True,
+)
+def denied_offsets_of_logs(ask: ScenarioBuilder) -> None:
+    t, n = topics(ask)
+    named = (("topic", t), ("unknown topic", n))
+    asked(ask, "ListOffsets", {c: {"topics": [one(topic, partition_index=0, timestamp=-1)]} for c, topic in named})
+    wanted = {"partition": 0, "leader_epoch": 0, "current_leader_epoch": -1}
+    bodies = {c: {"topics": [{"topic": topic, "partitions": [wanted]}]} for c, topic in named}
+    asked(ask, "OffsetForLeaderEpoch", bodies)
+    asked(ask, "OffsetForLeaderEpoch", {f"{c} as replica 2": body | {"replica_id": 2} for c, body in bodies.items()}, 3)
+
+
+@scenario(
+    "authorization",
+    "Metadata without DESCRIBE answers TOPIC_AUTHORIZATION_FAILED for named topics, and leaves them out of lists.",
+    level="must",
+    sources=["KIP-11", "KIP-516", "kafka.server.KafkaApis"],
+    acl=True,
+)
+def denied_metadata(ask: ScenarioBuilder) -> None:
+    t, n = topics(ask)
+    more = {"only": ["topics", "cluster_authorized_operations"], "conn": "user"}
+    versions = ask.versions("Metadata")
+    for v in sorted({versions[0], 4, 9, versions[-1]}):
+        no_creation = {"allow_auto_topic_creation": False} if v >= 4 else {}
+        for case, topic in (("topic", t), ("unknown topic", n)):
+            ask.request(f"v{v}: {case}", "Metadata", v, {"topics": [{"name": topic}]} | no_creation, **more)
+        everything: Step = {"topics": None} if v else {"topics": []}
+        ask.request(f"v{v}: all topics", "Metadata", v, everything | no_creation, **more)
+    for case, topic_id in (("topic by id", "$t.id"), ("unknown id", UNKNOWN_ID)):
+        wanted = [{"name": None, "topic_id": topic_id}]
+        ask.request(case, "Metadata", 12, {"topics": wanted, "allow_auto_topic_creation": False}, **more)
+    ask.request(
+        "creation of a topic", "Metadata", 9, {"topics": [{"name": n}], "allow_auto_topic_creation": True}, **more
+    )
+    rights = {"include_topic_authorized_operations": True, "include_cluster_authorized_operations": True}
+    ask.request("rights", "Metadata", 9, {"topics": [{"name": t}], "allow_auto_topic_creation": False} | rights, **more)
+    for case, topic in (("described topic", t), ("described unknown topic", n)):
+        described = {"topics": [{"name": topic}], "response_partition_limit": 10}
+        ask.request(case, "DescribeTopicPartitions", 0, described, conn="user")
+
+
+@scenario(
+    "authorization",
+    "Requests about a group without the right to it are answered with GROUP_AUTHORIZATION_FAILED.",
+    level="must",
+    sources=["KIP-11", "kafka.server.KafkaApis"],
+    acl=True,
+)
+def denied_groups(ask: ScenarioBuilder) -> None:
+    g = group_of(ask)
+    member = {"group_id": g, "member_id": "m", "generation_id": 1}
+    joining = {"group_id": g, "session_timeout_ms": 30000, "rebalance_timeout_ms": 30000, "member_id": ""}
+    protocols = {"protocol_type": "consumer", "protocols": [{"name": "range", "metadata": ""}]}
+    asked(ask, "JoinGroup", {"join": joining | protocols})
+    protocol = {"protocol_type": "consumer", "protocol_name": "range"}
+    asked(ask, "SyncGroup", {"sync": member | {"assignments": []} | protocol})
+    asked(ask, "Heartbeat", {"heartbeat": member})
+    asked(ask, "LeaveGroup", {"leave": {"group_id": g, "member_id": "m"}}, 0, 2)
+    asked(ask, "LeaveGroup", {"leave": {"group_id": g, "members": [{"member_id": "m"}]}}, 3)
+    asked(ask, "DescribeGroups", {"describe": {"groups": [g, "no-such-group"]}})
+    asked(ask, "DeleteGroups", {"delete": {"groups_names": [g]}})
+    asked(ask, "ListGroups", {"list": {}})
+    asked(ask, "FindCoordinator", {"find": {"key": g, "key_type": 0}}, 0, 3)
+    asked(ask, "FindCoordinator", {"find": {"coordinator_keys": [g], "key_type": 0}}, 4)
+
+
+@scenario(
+    "authorization",
+    "Offsets of a group need READ or DESCRIBE on the group, and then on each topic.",
+    level="must",
+    sources=["KIP-11", "kafka.server.KafkaApis"],
+    acl=True,
+)
+def denied_committed_offsets(ask: ScenarioBuilder) -> None:
+    t, n = topics(ask)
+    g = group_of(ask)
+    partition = {"partition_index": 0, "committed_offset": 1, "committed_metadata": "m"}
+    committing = {"group_id": g, "generation_id_or_member_epoch": -1, "member_id": ""}
+    named = [{"name": topic, "partitions": [partition]} for topic in (t, n)]
+    asked(ask, "OffsetCommit", {"commit": committing | {"topics": named}}, 0, 9)
+    by_id = [{"topic_id": topic, "partitions": [partition]} for topic in ("$t.id", UNKNOWN_ID)]
+    for v in ask.versions("OffsetCommit", 10):
+        ask.request(f"v{v}: commit", "OffsetCommit", v, committing | {"topics": by_id}, conn="user")
+    wanted = [{"name": topic, "partition_indexes": [0]} for topic in (t, n)]
+    asked(ask, "OffsetFetch", {"fetch": {"group_id": g, "topics": wanted}}, 0, 7)
+    asked(ask, "OffsetFetch", {"fetch all": {"group_id": g, "topics": None}}, 2, 7)
+    asked(ask, "OffsetFetch", {"fetch": {"groups": [{"group_id": g, "topics": wanted}]}}, 8, 9)
+    asked(ask, "OffsetFetch", {"fetch all": {"groups": [{"group_id": g, "topics": None}]}}, 8)
+    deleted = [{"name": topic, "partitions": [{"partition_index": 0}]} for topic in (t, n)]
+    asked(ask, "OffsetDelete", {"delete": {"group_id": g, "topics": deleted}})
+
+
+@scenario(
+    "authorization",
+    "A member of the consumer protocol without READ on the group is answered with GROUP_AUTHORIZATION_FAILED.",
+    releases=("4.4",),
+    sources=["KIP-848", "kafka.server.KafkaApis"],
+    acl=True,
+)
+def denied_consumer_groups(ask: ScenarioBuilder) -> None:
+    t = ask.topic()
+    g = group_of(ask)
+    beating = {"group_id": g, "member_id": "AAAAAAAAAAAAAAAAAAAAAQ", "member_epoch": 0, "rebalance_timeout_ms": 60000}
+    asked(ask, "ConsumerGroupHeartbeat", {"join": beating | {"subscribed_topic_names": [t], "topic_partitions": []}})
+    asked(ask, "ConsumerGroupDescribe", {"describe": {"group_ids": [g]}})
+    asked(ask, "ShareGroupHeartbeat", {"join a share group": beating_shares(g, t)})
+    asked(ask, "ShareGroupDescribe", {"describe a share group": {"group_ids": [g]}})
+    asked(ask, "StreamsGroupDescribe", {"describe a streams group": {"group_ids": [g]}})
+    tasks: Step = {"active_tasks": [], "standby_tasks": [], "warmup_tasks": [], "process_id": "p1", "client_tags": []}
+    topology = {"topology": {"epoch": 0, "subtopologies": [{"subtopology_id": "0", "source_topics": [t]}]}}
+    asked(ask, "StreamsGroupHeartbeat", {"join a streams group": beating | tasks | topology})
+
+
+def beating_shares(group: str, topic: str) -> Step:
+    who = {"group_id": group, "member_id": "AAAAAAAAAAAAAAAAAAAAAQ", "member_epoch": 0}
+    return who | {"subscribed_topic_names": [topic]}
+
+
+@scenario(
+    "authorization",
+    "Share fetches, and the offsets and state of share groups, need rights on group, topic and cluster.",
+    releases=("4.4",),
+    sources=["KIP-932", "kafka.server.KafkaApis"],
+    acl=True,
+)
+def denied_share_groups(ask: ScenarioBuilder) -> None:
+    t = ask.topic()
+    g = group_of(ask)
+    who = {"group_id": g, "member_id": "AAAAAAAAAAAAAAAAAAAAAQ"}
+    wanted = [{"topic_id": "$t.id", "partitions": [{"partition_index": 0, "acknowledgement_batches": []}]}]
+    asked(ask, "ShareFetch", {"fetch": who | {"share_session_epoch": 0, "topics": wanted}})
+    asked(ask, "ShareAcknowledge", {"acknowledge": who | {"share_session_epoch": 1, "topics": wanted}})
+    described = {"groups": [{"group_id": g, "topics": [{"topic_name": t, "partitions": [0]}]}]}
+    asked(ask, "DescribeShareGroupOffsets", {"describe": described})
+    altered = [{"topic_name": t, "partitions": [{"partition_index": 0, "start_offset": 0}]}]
+    asked(ask, "AlterShareGroupOffsets", {"alter": {"group_id": g, "topics": altered}})
+    asked(ask, "DeleteShareGroupOffsets", {"delete": {"group_id": g, "topics": [{"topic_name": t}]}})
+    state = {"group_id": g, "topics": [{"topic_id": "$t.id", "partitions": [{"partition": 0}]}]}
+    for api in ("Initialize", "Read", "Write", "Delete"):
+        asked(ask, f"{api}ShareGroupState", {f"{api.lower()} state": state})
+    asked(ask, "ReadShareGroupStateSummary", {"summary": state})
+
+
+@scenario(
+    "authorization",
+    "Transactions need WRITE on the transactional id, then READ on the group and WRITE on the topics.",
+    level="must",
+    sources=["KIP-98", "kafka.server.KafkaApis"],
+    acl=True,
+)
+def denied_transactions(ask: ScenarioBuilder) -> None:
+    without_rights(ask)
+    t, n = topics(ask)
+    g = group_of(ask)
+    x = ask.let("X1", f"c<unique>.{ask.name}.X1")
+    asked(ask, "FindCoordinator", {"find": {"key": x, "key_type": 1}}, 1, 3)
+    asked(ask, "FindCoordinator", {"find": {"coordinator_keys": [x], "key_type": 1}}, 4)
+    asked(ask, "InitProducerId", {"transactional": {"transactional_id": x, "transaction_timeout_ms": 60000}})
+    asked(ask, "InitProducerId", {"idempotent": {"transactional_id": None, "transaction_timeout_ms": 60000}})
+    who = {"transactional_id": x, "producer_id": 7, "producer_epoch": 0}
+    added = who | {"topics": [{"name": topic, "partitions": [0]} for topic in (t, n)]}
+    asked(ask, "AddPartitionsToTxn", {"add partitions": added}, 0, 3)
+    asked(ask, "AddPartitionsToTxn", {"add partitions": {"transactions": [added]}}, 4)
+    asked(ask, "AddOffsetsToTxn", {"add offsets": who | {"group_id": g}})
+    asked(ask, "EndTxn", {"end": who | {"committed": True}})
+    partition = {"partition_index": 0, "committed_offset": 1, "committed_metadata": "m"}
+    named = [{"name": topic, "partitions": [partition]} for topic in (t, n)]
+    committing = who | {"group_id": g, "generation_id_or_member_epoch": -1, "member_id": ""}
+    asked(ask, "TxnOffsetCommit", {"commit": committing | {"topics": named}}, 0, 5)
+    by_id = [{"topic_id": "$t.id", "partitions": [partition]}]
+    for v in ask.versions("TxnOffsetCommit", 6):
+        ask.request(f"v{v}: commit", "TxnOffsetCommit", v, committing | {"topics": by_id}, conn="user")
+    marker = {"producer_id": 7, "producer_epoch": 0, "transaction_result": True, "coordinator_epoch": 0}
+    marked = marker | {"topics": [{"name": t, "partition_indexes": [0]}]}
+    asked(ask, "WriteTxnMarkers", {"markers": {"markers": [marked]}})
+    asked(ask, "DescribeTransactions", {"describe": {"transactional_ids": [x]}})
+    asked(ask, "ListTransactions", {"list": {"state_filters": [], "producer_id_filters": []}})
+    described = [{"name": topic, "partition_indexes": [0]} for topic in (t, n)]
+    asked(ask, "DescribeProducers", {"producers": {"topics": described}})
+
+
+@scenario(
+    "authorization",
+    "Topics are created, extended, shortened and deleted only with rights; without DESCRIBE, names stay hidden.",
+    level="must",
+    sources=["KIP-11", "KIP-516", "kafka.server.ControllerApis"],
+    acl=True,
+)
+def denied_topics(ask: ScenarioBuilder) -> None:
+    t, n = topics(ask)
+    for case, topic in (("topic", t), ("unknown topic", n)):
+        made = [{"name": topic, "num_partitions": 1, "replication_factor": 1}]
+        asked(ask, "CreateTopics", {f"create {case}": {"topics": made}})
+        extended = [{"name": topic, "count": 2, "assignments": None}]
+        asked(ask, "CreatePartitions", {f"extend {case}": {"topics": extended, "validate_only": False}})
+        shortened = [{"name": topic, "partitions": [{"partition_index": 0, "offset": 0}]}]
+        asked(ask, "DeleteRecords", {f"shorten {case}": {"topics": shortened}})
+    asked(ask, "DeleteTopics", {"delete": {"topic_names": [t]}, "delete unknown": {"topic_names": [n]}}, 0, 5)
+    for case, wanted in {
+        "name": {"name": t},
+        "unknown name": {"name": n},
+        "id": {"name": None, "topic_id": "$t.id"},
+        "unknown id": {"name": None, "topic_id": UNKNOWN_ID},
+    }.items():
+        ask.request(f"v6: delete {case}", "DeleteTopics", 6, {"topics": [wanted]}, conn="user")
+
+
+@scenario(
+    "authorization",
+    "Configurations need the right on the topic, the group or the cluster.",
+    sources=["KIP-133", "KIP-339", "kafka.server.ConfigHelper"],
+    acl=True,
+)
+def denied_configurations(ask: ScenarioBuilder) -> None:
+    t, n = topics(ask)
+    resources = {"topic": (TOPIC, t), "unknown topic": (TOPIC, n), "broker": (BROKER, "1"), "group": (GROUP, "g")}
+    for case, (kind, name) in resources.items():
+        what = {"resource_type": kind, "resource_name": name}
+        described = {"resources": [what | {"configuration_keys": ["retention.ms"]}]}
+        asked(ask, "DescribeConfigs", {f"describe {case}": described})
+        change = {"name": "retention.ms", "value": "1"}
+        asked(ask, "AlterConfigs", {f"replace {case}": {"resources": [what | {"configs": [change]}]}})
+        changed = change | {"config_operation": 0}
+        asked(ask, "IncrementalAlterConfigs", {f"alter {case}": {"resources": [what | {"configs": [changed]}]}})
+    asked(ask, "ListConfigResources", {"list": {}})
+
+
+@scenario(
+    "authorization",
+    "Requests that concern the cluster are answered with CLUSTER_AUTHORIZATION_FAILED without rights on it.",
+    sources=["KIP-11", "kafka.server.KafkaApis", "kafka.server.ControllerApis"],
+    acl=True,
+)
+def denied_cluster(ask: ScenarioBuilder) -> None:
+    t = ask.topic()
+    partitions = [{"topic": t, "partitions": [0]}]
+    asked(ask, "ElectLeaders", {"elect": {"election_type": 0, "topic_partitions": partitions}})
+    moved = [{"name": t, "partitions": [{"partition_index": 0, "replicas": [1]}]}]
+    asked(ask, "AlterPartitionReassignments", {"reassign": {"topics": moved}})
+    asked(ask, "ListPartitionReassignments", {"list reassignments": {"topics": None}})
+    directories = {"dirs": [{"path": "/nowhere", "topics": [{"name": t, "partitions": [0]}]}]}
+    asked(ask, "AlterReplicaLogDirs", {"move": directories})
+    asked(ask, "DescribeLogDirs", {"describe": {"topics": partitions}})
+    component = {"entity_type": "user", "match_type": 0, "match": "u"}
+    asked(ask, "DescribeClientQuotas", {"quotas": {"components": [component]}})
+    entry = {
+        "entity": [{"entity_type": "user", "entity_name": "u"}],
+        "ops": [{"key": "producer_byte_rate", "value": 1.0}],
+    }
+    asked(ask, "AlterClientQuotas", {"alter quotas": {"entries": [entry]}})
+    quorum = {"topics": [{"topic_name": "__cluster_metadata", "partitions": [{"partition_index": 0}]}]}
+    asked(ask, "DescribeQuorum", {"quorum": quorum})
+    feature = {"feature": "metadata.version", "max_version_level": 7, "upgrade_type": 1}
+    asked(ask, "UpdateFeatures", {"features": {"feature_updates": [feature]}})
+    asked(ask, "UnregisterBroker", {"unregister": {"broker_id": 4711}})
+    asked(ask, "DescribeUserScramCredentials", {"describe credentials": {"users": [{"name": "u"}]}})
+    upsertion = {"name": "u", "mechanism": 1, "iterations": 4096, "salt": "s", "salted_password": "p"}
+    asked(ask, "AlterUserScramCredentials", {"alter credentials": {"upsertions": [upsertion], "deletions": []}})
+    voter = {"voter_id": 7, "voter_directory_id": UNKNOWN_ID}
+    asked(ask, "AddRaftVoter", {"add voter": voter | {"timeout_ms": 1000, "listeners": []}})
+    asked(ask, "RemoveRaftVoter", {"remove voter": voter})
+
+
+@scenario(
+    "authorization",
+    "UnregisterController needs ALTER on the cluster.",
+    releases=("4.4",),
+    sources=["kafka.server.ControllerApis"],
+    acl=True,
+)
+def denied_unregister_controller(ask: ScenarioBuilder) -> None:
+    asked(ask, "UnregisterController", {"unregister": {"controller_id": 4711}})
+
+
+@scenario(
+    "authorization",
+    "DescribeCluster answers users without rights, and lists the operations that they may perform.",
+    sources=["KIP-430", "kafka.server.KafkaApis"],
+    acl=True,
+)
+def denied_describe_cluster(ask: ScenarioBuilder) -> None:
+    only = {"only": ["error_code", "cluster_authorized_operations"]}
+    for v in ask.versions("DescribeCluster"):
+        for case, rights in (("without rights", False), ("with rights", True)):
+            body = {"include_cluster_authorized_operations": rights}
+            ask.request(f"v{v}: {case}", "DescribeCluster", v, body, conn="user", **only)
+            ask.request(f"v{v}: {case}, as admin", "DescribeCluster", v, body, **only)
+
+
+def granted(ask: ScenarioBuilder, *rights: tuple[int, str, int]) -> None:
+    """Grant rights, and wait until they are described."""
+    ask.setup("CreateAcls", 2, {"creations": [acl(*right) for right in rights]})
+    for kind, name, _ in rights:
+        described = acl_filter(kind, name, principal_filter="User:user")
+        ask.until("DescribeAcls", 2, described, "resources.0.resource_name", name)
+
+
+@scenario(
+    "authorization",
+    "ACLs are created, described and deleted by the super user in every version.",
+    level="must",
+    sources=["KIP-140", "KIP-290", "org.apache.kafka.metadata.authorizer.StandardAuthorizer"],
+    acl=True,
+)
+def acls_every_version(ask: ScenarioBuilder) -> None:
+    for v in ask.versions("CreateAcls"):
+        t = ask.let(f"t{v}", f"c<unique>.{ask.name}.t{v}")
+        ask.request(f"v{v}: create", "CreateAcls", v, {"creations": [acl(TOPICS, t, READ)]})
+        wanted = acl_filter(TOPICS, t)
+        ask.until("DescribeAcls", v, wanted, "resources.0.resource_name", t)
+        ask.request(f"v{v}: describe", "DescribeAcls", v, wanted)
+        ask.request(f"v{v}: create again", "CreateAcls", v, {"creations": [acl(TOPICS, t, READ)]})
+        ask.request(f"v{v}: delete", "DeleteAcls", v, {"filters": [wanted]})
+        ask.request(f"v{v}: delete again", "DeleteAcls", v, {"filters": [wanted]})
+        ask.until("DescribeAcls", v, wanted, "resources", [])
+        ask.request(f"v{v}: describe what was deleted", "DescribeAcls", v, wanted)
+
+
+@scenario(
+    "authorization",
+    "CreateAcls, DescribeAcls and DeleteAcls refuse unknown resources, operations, principals and patterns.",
+    sources=["KIP-140", "KIP-290", "org.apache.kafka.controller.AclControlManager"],
+    acl=True,
+)
+def acls_errors(ask: ScenarioBuilder) -> None:
+    t = ask.let("t", f"c<unique>.{ask.name}.t")
+    last = ask.versions("CreateAcls")[-1]
+    for case, wrong in {
+        "any resource": acl(ANY, t, READ),
+        "unknown resource": acl(0, t, READ),
+        "resource 99": acl(99, t, READ),
+        "empty name": acl(TOPICS, "", READ),
+        "illegal topic name": acl(TOPICS, "a b", READ),
+        "another cluster": acl(CLUSTER, "my-cluster", ALTER),
+        "any operation": acl(TOPICS, t, ANY),
+        "unknown operation": acl(TOPICS, t, 0),
+        "operation 99": acl(TOPICS, t, 99),
+        "any permission": acl(TOPICS, t, READ, permission_type=ANY),
+        "unknown permission": acl(TOPICS, t, READ, permission_type=0),
+        "any pattern": acl(TOPICS, t, READ, ANY),
+        "match pattern": acl(TOPICS, t, READ, MATCH),
+        "unknown pattern": acl(TOPICS, t, READ, 0),
+        "principal without type": acl(TOPICS, t, READ, principal="user"),
+        "empty principal": acl(TOPICS, t, READ, principal=""),
+        "host name": acl(TOPICS, t, READ, host="example.org"),
+        "empty host": acl(TOPICS, t, READ, host=""),
+        "no host": acl(TOPICS, t, READ, host="*"),
+    }.items():
+        ask.request(f"create: {case}", "CreateAcls", last, {"creations": [wrong]})
+    good_and_bad = [acl(TOPICS, t, READ), acl(TOPICS, "", READ)]
+    ask.request("create: one good and one bad", "CreateAcls", last, {"creations": good_and_bad})
+    for case, wrong in {
+        "unknown resource": acl_filter(0, t),
+        "resource 99": acl_filter(99, t),
+        "unknown operation": acl_filter(TOPICS, t, operation=0),
+        "unknown permission": acl_filter(TOPICS, t, permission_type=0),
+        "unknown pattern": acl_filter(TOPICS, t, pattern_type_filter=0),
+        "nothing matches": acl_filter(TOPICS, "no-such-topic"),
+    }.items():
+        ask.request(f"describe: {case}", "DescribeAcls", last, wrong)
+        ask.request(f"delete: {case}", "DeleteAcls", last, {"filters": [wrong]})
+    ask.setup("DeleteAcls", last, {"filters": [acl_filter(TOPICS, t, principal_filter="User:user")]})
+
+
+@scenario(
+    "authorization",
+    "ACLs may be listed and changed only with rights on the cluster.",
+    sources=["KIP-140", "kafka.server.AclApis"],
+    acl=True,
+)
+def denied_acls(ask: ScenarioBuilder) -> None:
+    asked(ask, "DescribeAcls", {"describe": acl_filter(TOPICS, "t")})
+    asked(ask, "CreateAcls", {"create": {"creations": [acl(TOPICS, "t", READ)]}})
+    asked(ask, "DeleteAcls", {"delete": {"filters": [acl_filter(TOPICS, "t")]}})
+
+
+@scenario(
+    "authorization",
+    "A user with a right on the group, but not on the topic, is answered with TOPIC_AUTHORIZATION_FAILED.",
+    level="must",
+    sources=["KIP-11", "kafka.server.KafkaApis"],
+    acl=True,
+)
+def denied_topics_of_group(ask: ScenarioBuilder) -> None:
+    t, n = topics(ask)
+    g = group_of(ask)
+    x = ask.let("X1", f"c<unique>.{ask.name}.X1")
+    granted(ask, (GROUPS, g, READ), (TRANSACTIONAL_IDS, x, WRITE))
+    partition = {"partition_index": 0, "committed_offset": 1, "committed_metadata": "m"}
+    for case, topic in (("topic", t), ("unknown topic", n)):
+        named = [{"name": topic, "partitions": [partition]}]
+        committing = {"group_id": g, "generation_id_or_member_epoch": -1, "member_id": ""}
+        asked(ask, "OffsetCommit", {f"commit {case}": committing | {"topics": named}}, 0, 9)
+        wanted = [{"name": topic, "partition_indexes": [0]}]
+        asked(ask, "OffsetFetch", {f"fetch {case}": {"group_id": g, "topics": wanted}}, 0, 7)
+        asked(ask, "OffsetFetch", {f"fetch {case}": {"groups": [{"group_id": g, "topics": wanted}]}}, 8, 9)
+        who = {"transactional_id": x, "producer_id": 7, "producer_epoch": 0}
+        asked(ask, "TxnOffsetCommit", {f"commit {case} in transaction": committing | who | {"topics": named}}, 0, 5)
+        added = who | {"topics": [{"name": topic, "partitions": [0]}]}
+        asked(ask, "AddPartitionsToTxn", {f"add {case}": added}, 0, 3)
+    deleted = [{"name": t, "partitions": [{"partition_index": 0}]}]
+    asked(ask, "OffsetDelete", {"delete with READ": {"group_id": g, "topics": deleted}})
+    granted(ask, (GROUPS, g, DELETE))
+    asked(ask, "OffsetDelete", {"delete with DELETE": {"group_id": g, "topics": deleted}})
+
+
+@scenario(
+    "authorization",
+    "A transaction needs READ on the group whose offsets it commits.",
+    level="must",
+    sources=["KIP-98", "kafka.server.KafkaApis"],
+    acl=True,
+)
+def denied_group_of_transaction(ask: ScenarioBuilder) -> None:
+    t = ask.topic()
+    g = group_of(ask)
+    x = ask.let("X1", f"c<unique>.{ask.name}.X1")
+    granted(ask, (TRANSACTIONAL_IDS, x, WRITE))
+    who = {"transactional_id": x, "producer_id": 7, "producer_epoch": 0, "group_id": g}
+    asked(ask, "AddOffsetsToTxn", {"add offsets": who})
+    partition = {"partition_index": 0, "committed_offset": 1, "committed_metadata": "m"}
+    committing = who | {"generation_id_or_member_epoch": -1, "member_id": ""}
+    named = [{"name": t, "partitions": [partition]}]
+    asked(ask, "TxnOffsetCommit", {"commit": committing | {"topics": named}}, 0, 5)
+
+
+@scenario(
+    "authorization",
+    "A member that may read its group, but not its topics, is answered with TOPIC_AUTHORIZATION_FAILED.",
+    releases=("4.4",),
+    sources=["KIP-848", "KIP-932", "KIP-1071", "kafka.server.KafkaApis"],
+    acl=True,
+)
+def denied_topics_of_consumers(ask: ScenarioBuilder) -> None:
+    t = ask.topic()
+    g = group_of(ask)
+    granted(ask, (GROUPS, g, READ), (GROUPS, g, DELETE), (GROUPS, g, DESCRIBE))
+    beating = {"group_id": g, "member_id": "AAAAAAAAAAAAAAAAAAAAAQ", "member_epoch": 0, "rebalance_timeout_ms": 60000}
+    named = {"subscribed_topic_names": [t], "topic_partitions": []}
+    asked(ask, "ConsumerGroupHeartbeat", {"join": beating | named})
+    asked(ask, "ConsumerGroupHeartbeat", {"join by expression": beating | {"subscribed_topic_regex": t}}, 1)
+    asked(ask, "ShareGroupHeartbeat", {"join a share group": beating_shares(g, t)})
+    tasks: Step = {"active_tasks": [], "standby_tasks": [], "warmup_tasks": [], "process_id": "p1", "client_tags": []}
+    topology = {"topology": {"epoch": 0, "subtopologies": [{"subtopology_id": "0", "source_topics": [t]}]}}
+    asked(ask, "StreamsGroupHeartbeat", {"join a streams group": beating | tasks | topology})
+    described = {"groups": [{"group_id": g, "topics": [{"topic_name": t, "partitions": [0]}]}]}
+    asked(ask, "DescribeShareGroupOffsets", {"describe": described})
+    altered = [{"topic_name": t, "partitions": [{"partition_index": 0, "start_offset": 0}]}]
+    asked(ask, "AlterShareGroupOffsets", {"alter": {"group_id": g, "topics": altered}})
+    asked(ask, "DeleteShareGroupOffsets", {"delete": {"group_id": g, "topics": [{"topic_name": t}]}})
+    wanted = [{"topic_id": "$t.id", "partitions": [{"partition_index": 0, "acknowledgement_batches": []}]}]
+    who = {"group_id": g, "member_id": "AAAAAAAAAAAAAAAAAAAAAQ"}
+    limits = {"max_wait_ms": 0, "min_bytes": 0, "max_records": 10, "batch_size": 10}
+    ask.request(
+        "share fetch", "ShareFetch", 1, who | limits | {"share_session_epoch": 0, "topics": wanted}, conn="user"
+    )
+    acknowledged = [{"first_offset": 0, "last_offset": 0, "acknowledge_types": [1]}]
+    partition = {"partition_index": 0, "acknowledgement_batches": acknowledged}
+    acknowledging = who | {"share_session_epoch": 1, "topics": [{"topic_id": "$t.id", "partitions": [partition]}]}
+    ask.request("acknowledge", "ShareAcknowledge", 1, acknowledging, conn="user")
+
+
+@scenario(
+    "authorization",
+    "Descriptions of groups leave out members with topics that the user may not describe, and say "
+    "TOPIC_AUTHORIZATION_FAILED.",
+    releases=("4.4",),
+    sources=["KIP-848", "KIP-932", "KIP-1071", "kafka.server.KafkaApis"],
+    acl=True,
+)
+def denied_described_members(ask: ScenarioBuilder) -> None:
+    t = ask.topic()
+    groups = {kind: ask.let(kind, f"c<unique>.{ask.name}.{kind}") for kind in ("consumer", "share", "streams")}
+    for group in groups.values():
+        ask.coordinator(group)
+        granted(ask, (GROUPS, group, DESCRIBE), (GROUPS, group, DELETE))
+    member = {"member_id": "AAAAAAAAAAAAAAAAAAAAAQ", "member_epoch": 0, "rebalance_timeout_ms": 60000}
+    named = {"group_id": groups["consumer"], "subscribed_topic_names": [t], "topic_partitions": []}
+    ask.until("ConsumerGroupHeartbeat", 1, member | named, "error_code", 0)
+    sharing = beating_shares(groups["share"], t)
+    ask.until("ShareGroupHeartbeat", 1, sharing, "error_code", 0)
+    ask.until("ShareGroupHeartbeat", 1, sharing, "assignment.topic_partitions.0.partitions.0", 0)
+    tasks: Step = {"active_tasks": [], "standby_tasks": [], "warmup_tasks": [], "process_id": "p1", "client_tags": []}
+    topology = {"topology": {"epoch": 0, "subtopologies": [{"subtopology_id": "0", "source_topics": [t]}]}}
+    ask.until("StreamsGroupHeartbeat", 1, member | tasks | topology | {"group_id": groups["streams"]}, "error_code", 0)
+    for kind, api in (("consumer", "Consumer"), ("share", "Share"), ("streams", "Streams")):
+        asked(ask, f"{api}GroupDescribe", {f"describe the {kind} group": {"group_ids": [groups[kind]]}})
+    asked(
+        ask,
+        "OffsetDelete",
+        {
+            "delete offsets": {
+                "group_id": groups["consumer"],
+                "topics": [{"name": t, "partitions": [{"partition_index": 0}]}],
+            }
+        },
+    )
+    leaving = {"member_id": "AAAAAAAAAAAAAAAAAAAAAQ", "member_epoch": -1}
+    ask.setup("ConsumerGroupHeartbeat", 1, leaving | {"group_id": groups["consumer"]})
+    ask.setup("ShareGroupHeartbeat", 1, leaving | {"group_id": groups["share"]})
+    ask.setup("StreamsGroupHeartbeat", 1, leaving | {"group_id": groups["streams"]})
+    deleted = {"group_id": groups["share"], "topics": [{"topic_name": t}]}
+    asked(ask, "DeleteShareGroupOffsets", {"delete offsets of the share group": deleted})
+
+
+@scenario(
+    "authorization",
+    "OffsetDelete needs DELETE on the group, and answers TOPIC_AUTHORIZATION_FAILED for topics without READ.",
+    sources=["KIP-496", "kafka.server.KafkaApis"],
+    acl=True,
+)
+def denied_topics_of_offset_delete(ask: ScenarioBuilder) -> None:
+    t, n = topics(ask)
+    g = group_of(ask)
+    granted(ask, (GROUPS, g, DELETE))
+    partition = {"partition_index": 0, "committed_offset": 1, "committed_metadata": "m"}
+    committing = {"group_id": g, "generation_id_or_member_epoch": -1, "member_id": ""}
+    ask.setup("OffsetCommit", 8, committing | {"topics": [{"name": t, "partitions": [partition]}]})
+    for case, topic in (("topic", t), ("unknown topic", n)):
+        deleted = [{"name": topic, "partitions": [{"partition_index": 0}]}]
+        ask.request(f"delete {case}", "OffsetDelete", 0, {"group_id": g, "topics": deleted}, conn="user")
+
+
+@scenario(
+    "authorization",
+    "A user who may describe a topic learns whether it exists, but may neither read nor write it.",
+    level="must",
+    sources=["KIP-11", "kafka.server.KafkaApis"],
+    acl=True,
+)
+def denied_described_topic(ask: ScenarioBuilder) -> None:
+    t, n = topics(ask)
+    granted(ask, (TOPICS, t, DESCRIBE), (TOPICS, n, DESCRIBE))
+    for case, topic in (("topic", t), ("unknown topic", n)):
+        named = {"name": topic, "partitions": [{"index": 0, "records": [batch(10)]}]}
+        ask.request(f"produce: {case}", "Produce", 9, {"acks": 1, "topics": [named]}, conn="user")
+        ask.request(f"fetch: {case}", "Fetch", 11, ask.fetching(at(topic)), conn="user")
+        latest = {"topics": [one(topic, partition_index=0, timestamp=-1)]}
+        ask.request(f"latest: {case}", "ListOffsets", 7, latest, conn="user")
+        wanted = {"topics": [{"name": topic}], "allow_auto_topic_creation": True}
+        ask.request(f"metadata: {case}", "Metadata", 9, wanted, conn="user", only=["topics"])
+        deleted = {"topics": [{"name": topic}]}
+        ask.request(f"delete: {case}", "DeleteTopics", 6, deleted, conn="user")
+        extended = {"name": topic, "count": 2, "assignments": None}
+        ask.request(f"extend: {case}", "CreatePartitions", 3, {"topics": [extended]}, conn="user")
+    ask.request("delete by id", "DeleteTopics", 6, {"topics": [{"name": None, "topic_id": "$t.id"}]}, conn="user")
+
+
+@scenario(
+    "authorization",
+    "Requests for delegation tokens are refused with DELEGATION_TOKEN_AUTH_DISABLED if the brokers have no secret "
+    "key for tokens.",
+    sources=["KIP-48", "kafka.server.KafkaApis"],
+    acl=True,
+)
+def tokens_disabled(ask: ScenarioBuilder) -> None:
+    hmac = {"hex": "00112233445566778899aabbccddeeff"}
+    asked(ask, "CreateDelegationToken", {"create": {"renewers": [], "max_lifetime_ms": -1}})
+    asked(ask, "RenewDelegationToken", {"renew": {"hmac": hmac, "renew_period_ms": -1}})
+    asked(ask, "ExpireDelegationToken", {"expire": {"hmac": hmac, "expiry_time_period_ms": -1}})
+    asked(ask, "DescribeDelegationToken", {"describe": {"owners": None}})
+    other = {"owner_principal_type": "User", "owner_principal_name": "admin", "renewers": [], "max_lifetime_ms": -1}
+    asked(ask, "CreateDelegationToken", {"create for another user": other}, 3)
+
+
+@scenario(
+    "authorization",
+    "A connection authenticates with SaslHandshake and SaslAuthenticate; until then, other requests close it.",
+    level="must",
+    sources=["KIP-43", "KIP-152", "org.apache.kafka.common.security.authenticator.SaslServerAuthenticator"],
+    acl=True,
+)
+def sasl_errors(ask: ScenarioBuilder) -> None:
+    for v in ask.versions("SaslHandshake"):
+        body: Step = {"mechanism": "SCRAM-SHA-256"}
+        ask.request(f"v{v}: mechanism that is not enabled", "SaslHandshake", v, body, conn=f"anonymous{v}")
+        ask.request(f"v{v}: unknown mechanism", "SaslHandshake", v, {"mechanism": "NOPE"}, conn=f"anonymous-nope{v}")
+        ask.request(f"v{v}: empty mechanism", "SaslHandshake", v, {"mechanism": ""}, conn=f"anonymous-empty{v}")
+    for v in ask.versions("SaslAuthenticate"):
+        for case, sent in {
+            "wrong password": "\0user\0wrong",
+            "unknown user": "\0nobody\0nobody",
+            "no user": "\0\0password",
+            "no password": "\0user\0",
+            "another identity": "admin\0user\0user",
+            "no separator": "user",
+            "nothing": "",
+        }.items():
+            conn = f"anonymous-{v}-{case.replace(' ', '-')}"
+            ask.setup("SaslHandshake", 1, {"mechanism": "PLAIN"}, conn=conn)
+            ask.request(f"v{v}: {case}", "SaslAuthenticate", v, {"auth_bytes": sent}, conn=conn)
+            ask.request(f"v{v}: {case}, then Metadata", "Metadata", 1, {"topics": []}, conn=conn, only=["connection"])
+        ask.setup("SaslHandshake", 1, {"mechanism": "PLAIN"}, conn=f"anonymous-{v}")
+        right = {"auth_bytes": "\0user\0user"}
+        ask.request(f"v{v}: right password", "SaslAuthenticate", v, right, conn=f"anonymous-{v}")
+        ask.request(f"v{v}: authenticate again", "SaslAuthenticate", v, right, conn=f"anonymous-{v}")
+        ask.request(f"v{v}: handshake again", "SaslHandshake", 1, {"mechanism": "PLAIN"}, conn=f"anonymous-{v}")
+    ask.request(
+        "authenticate without handshake", "SaslAuthenticate", 2, {"auth_bytes": "\0user\0user"}, conn="anonymous-a"
+    )
+    ask.request("Metadata without handshake", "Metadata", 1, {"topics": []}, conn="anonymous-m")
+    ask.request("ApiVersions without handshake", "ApiVersions", 0, {}, conn="anonymous-v", only=["error_code"])
+    ask.setup("SaslHandshake", 1, {"mechanism": "PLAIN"}, conn="anonymous-s")
+    ask.request("Metadata after handshake", "Metadata", 1, {"topics": []}, conn="anonymous-s")
+    ask.setup("SaslHandshake", 1, {"mechanism": "PLAIN"}, conn="anonymous-w")
+    ask.request("handshake after handshake", "SaslHandshake", 1, {"mechanism": "PLAIN"}, conn="anonymous-w")

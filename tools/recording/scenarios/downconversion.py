@@ -1,0 +1,153 @@
+"""Fetch v0 to v3 of newer message formats, which releases up to 3.9 down-convert."""
+
+from kafkalet.conformance.building import ScenarioBuilder, at, batch, filled, record
+from tools.recording.definitions import scenario
+
+THREE = ("3.9",)
+
+
+def fetches(
+    ask: ScenarioBuilder, topic: str, *offsets: int, note: str = "", versions: tuple[int, ...] = (0, 2, 3)
+) -> None:
+    for version in versions:
+        for offset in offsets:
+            ask.fetch(f"v{version} offset {offset}{note}", at(topic, offset), version=version)
+
+
+@scenario(
+    "old_formats",
+    "Fetch 0 to 3 answer compressed batches as wrapper messages with the same codec.",
+    THREE,
+    sources=["KIP-283", "org.apache.kafka.common.record.RecordsUtil.convertRecordBatch"],
+    Fetch=0,
+)
+def down_codecs(ask: ScenarioBuilder) -> None:
+    for codec in ("gzip", "snappy", "lz4"):
+        t = ask.topic(codec)
+        ask.produce(t, batch(record(0, "a", "k", [("h", "x")]), record(5, None), record(3, "c"), codec=codec))
+        ask.produce(t, batch(10, 20, codec=codec))
+        fetches(ask, t, 0, 1, 3, 4, note=f" {codec}")
+
+
+@scenario(
+    "old_formats",
+    "Fetch 0 to 3 answer UNSUPPORTED_COMPRESSION_TYPE if the first batch is compressed with zstd, and stop before a "
+    "later batch with zstd.",
+    THREE,
+    sources=["KIP-110", "org.apache.kafka.common.record.RecordsUtil.downConvert"],
+    Fetch=0,
+)
+def down_zstd(ask: ScenarioBuilder) -> None:
+    t = ask.topic()
+    ask.produce(t, batch(10))
+    ask.produce(t, batch(20, 30, codec="zstd"))
+    ask.produce(t, batch(40))
+    fetches(ask, t, 0, 1, 2, 3)
+    for version in (4, 9, 10):
+        ask.fetch(f"v{version} offset 0", at(t), version=version)
+    ask.fetch("beside a good one", at(t, 1), at(t, 3), version=2)
+    u = ask.topic("u")
+    ask.produce(u, batch(10, codec="zstd"))
+    fetches(ask, u, 0, 1, note=" zstd first")
+
+
+@scenario(
+    "old_formats",
+    "Fetch 0 to 3 leave out control batches, and answer no records if there is nothing else.",
+    THREE,
+    sources=["KIP-98", "KIP-283", "org.apache.kafka.common.record.RecordsUtil.downConvert"],
+    Fetch=0,
+)
+def down_control(ask: ScenarioBuilder) -> None:
+    t = ask.topic()
+    fields = ask.transaction(t)
+    ask.produce(t, batch(10, 20, base_sequence=0, **fields), transactional_id="$X1")
+    ask.end()
+    ask.stable_at(t, 3)
+    ask.produce(t, batch(30))
+    ask.add_partitions(t)
+    ask.produce(t, batch(40, base_sequence=2, **fields), transactional_id="$X1")
+    ask.end(committed=False)
+    ask.stable_at(t, 6)
+    fetches(ask, t, 0, 1, 2, 3, 4, 5, 6)
+
+
+@scenario(
+    "old_formats",
+    "Fetch 0 to 3 count their limits in bytes of the stored format before they convert the batches.",
+    THREE,
+    sources=["KIP-74", "KIP-283", "org.apache.kafka.common.record.RecordsUtil.downConvert"],
+    Fetch=0,
+)
+def down_limits(ask: ScenarioBuilder) -> None:
+    t = ask.topic(partitions=2)
+    for partition in range(2):
+        ask.produce_each(t, [filled(n, 22) for n in range(3)], partition=partition)
+    for version in (0, 2, 3):
+        for limit in (1, 60, 90, 100, 180, 250, 270):
+            ask.fetch(f"v{version}, {limit} each", at(t, 0, 0, limit), at(t, 0, 1, limit), version=version)
+    for limit in (1, 100, 300):
+        ask.fetch(f"v3, {limit} in all", at(t), at(t, 0, 1), version=3, max_bytes=limit)
+
+
+@scenario(
+    "old_formats",
+    "Fetch 2 and 3 convert append times, missing timestamps and batches with a producer id to messages of format 1.",
+    THREE,
+    sources=["KIP-32", "org.apache.kafka.common.record.RecordsUtil.convertRecordBatch"],
+    Fetch=0,
+)
+def down_times(ask: ScenarioBuilder) -> None:
+    t = ask.topic(message_timestamp_type="LogAppendTime")
+    ask.produce(t, batch(10, 20))
+    ask.produce(t, batch(10, 20, codec="gzip"))
+    fetches(ask, t, 0, 3, note=" append time")
+    u = ask.topic("u")
+    ask.let("none", -1)
+    ask.produce(u, batch(record("$none"), record("$none")))
+    ask.produce(u, batch(record("$none"), record("$none"), codec="gzip"))
+    pid = ask.producer()
+    ask.produce(u, batch(30, 40, producer_id=pid, producer_epoch=0, base_sequence=0))
+    fetches(ask, u, 0, 2, 4, note=" no times")
+
+
+@scenario(
+    "old_formats",
+    "Messages of format 0 and 1 that the broker converted to format 2 are answered to Fetch 0 to 3 as messages with "
+    "the same content.",
+    THREE,
+    sources=[
+        "KIP-283",
+        "org.apache.kafka.common.record.RecordsUtil.convertRecordBatch",
+        "org.apache.kafka.storage.internals.log.LogValidator.convertAndAssignOffsetsNonCompressed",
+    ],
+    Fetch=0,
+)
+def down_and_up(ask: ScenarioBuilder) -> None:
+    t = ask.topic()
+    for magic in (0, 1):
+        for codec in ("none", "gzip"):
+            old = {"magic": magic, "codec": codec, "records": [record(10, "a", "k"), record(20, None)]}
+            ask.produce(t, old)
+    fetches(ask, t, 0, 3, 5)
+    ask.fetch("v4", at(t), version=4)
+
+
+@scenario(
+    "old_formats",
+    "Fetch 0 to 3 answer the same errors as later versions for offsets out of range, unknown partitions and replica "
+    "ids.",
+    THREE,
+    sources=["kafka.server.KafkaApis.handleFetchRequest", "kafka.server.ReplicaManager.readFromLog"],
+    Fetch=0,
+)
+def down_errors(ask: ScenarioBuilder) -> None:
+    t, nope = ask.topic(), ask.unknown_topic()
+    ask.produce(t, batch(10, 20))
+    ask.delete_records(t, 1)
+    fetches(ask, t, 0, 1, 2, 3)
+    for version in (0, 1, 2, 3):
+        ask.fetch(f"v{version} unknown", at(nope), at(t, 1), version=version)
+        ask.fetch(f"v{version} unknown partition", at(t, 0, 5), at(t, 1), version=version)
+        ask.fetch(f"v{version} as replica 5", at(t, 1), version=version, replica_id=5)
+        ask.fetch(f"v{version} as debugger", at(t, 1), version=version, replica_id=-2)

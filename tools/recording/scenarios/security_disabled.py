@@ -1,0 +1,164 @@
+"""APIs of security on a broker without authorizer, SASL and TLS: ACLs, delegation tokens, SCRAM credentials."""
+
+from kafkalet.conformance.building import ScenarioBuilder, Step
+from tools.recording.definitions import scenario
+
+ANY, TOPIC, LITERAL, READ, ALLOW = 1, 2, 3, 3, 3
+SHA_256, SHA_512 = 1, 2
+ALICE = {"principal_type": "User", "principal_name": "alice"}
+HMAC = {"hex": "00112233445566778899aabbccddeeff"}
+
+
+def acl(name: str, **more: object) -> Step:
+    """Return an ACL to create: user alice may read the topic."""
+    what = {"resource_type": TOPIC, "resource_name": name, "resource_pattern_type": LITERAL}
+    return what | {"principal": "User:alice", "host": "*", "operation": READ, "permission_type": ALLOW} | more
+
+
+def acl_filter(name: str | None, **more: object) -> Step:
+    """Return a filter for the ACLs of a topic."""
+    what = {"resource_type_filter": TOPIC, "resource_name_filter": name, "pattern_type_filter": LITERAL}
+    anyone = {"principal_filter": None, "host_filter": None, "operation": ANY, "permission_type": ANY}
+    return what | anyone | more
+
+
+@scenario(
+    "authorization",
+    "A broker without an authorizer answers requests that concern ACLs with SECURITY_DISABLED.",
+    sources=["KIP-140", "kafka.server.AclApis"],
+    CreateAcls=1,
+)
+def acls_without_authorizer(ask: ScenarioBuilder) -> None:
+    for v in ask.versions("DescribeAcls"):
+        ask.request(f"v{v}: describe", "DescribeAcls", v, acl_filter("t"))
+    for v in ask.versions("CreateAcls"):
+        ask.request(f"v{v}: create", "CreateAcls", v, {"creations": [acl("t"), acl("u")]})
+        ask.request(f"v{v}: create nothing", "CreateAcls", v, {"creations": []})
+    for v in ask.versions("DeleteAcls"):
+        ask.request(f"v{v}: delete", "DeleteAcls", v, {"filters": [acl_filter("t"), acl_filter(None)]})
+        ask.request(f"v{v}: delete nothing", "DeleteAcls", v, {"filters": []})
+
+
+@scenario(
+    "authorization",
+    "Delegation tokens are refused on connections without authentication with DELEGATION_TOKEN_REQUEST_NOT_ALLOWED.",
+    sources=["KIP-48", "kafka.server.KafkaApis"],
+    CreateDelegationToken=1,
+)
+def tokens_without_authentication(ask: ScenarioBuilder) -> None:
+    for v in ask.versions("CreateDelegationToken"):
+        ask.request(f"v{v}: create", "CreateDelegationToken", v, {"renewers": [], "max_lifetime_ms": -1})
+    for v in ask.versions("RenewDelegationToken"):
+        ask.request(f"v{v}: renew", "RenewDelegationToken", v, {"hmac": HMAC, "renew_period_ms": -1})
+    for v in ask.versions("ExpireDelegationToken"):
+        ask.request(f"v{v}: expire", "ExpireDelegationToken", v, {"hmac": HMAC, "expiry_time_period_ms": -1})
+    for v in ask.versions("DescribeDelegationToken"):
+        ask.request(f"v{v}: describe all", "DescribeDelegationToken", v, {"owners": None})
+        ask.request(f"v{v}: describe those of a user", "DescribeDelegationToken", v, {"owners": [ALICE]})
+
+
+@scenario(
+    "configurations",
+    "DescribeUserScramCredentials answers RESOURCE_NOT_FOUND for unknown users and DUPLICATE_RESOURCE for repeats.",
+    sources=["KIP-554", "org.apache.kafka.image.ScramImage"],
+    DescribeUserScramCredentials=0,
+)
+def scram_describe(ask: ScenarioBuilder) -> None:
+    a, b = ask.let("a", "c<unique>.a"), ask.let("b", "c<unique>.b")
+
+    def describe(case: str, *users: str) -> None:
+        ask.request(case, "DescribeUserScramCredentials", 0, {"users": [{"name": user} for user in users]})
+
+    describe("unknown", a)
+    describe("two unknown ones", a, b)
+    describe("one twice", a, a)
+    describe("one twice and another", a, b, a)
+    describe("one three times", a, a, a)
+    describe("empty name", "")
+
+
+@scenario(
+    "authorization",
+    "AlterUserScramCredentials stores credentials, and names the error of each user that it refuses.",
+    sources=["KIP-554", "org.apache.kafka.controller.ScramControlManager"],
+    AlterUserScramCredentials=0,
+)
+def scram_alter(ask: ScenarioBuilder) -> None:
+    a, b, c = (ask.let(name, f"c<unique>.{name}") for name in "abc")
+
+    def upsertion(user: str, mechanism: int = SHA_256, iterations: int = 4096) -> Step:
+        return {
+            "name": user,
+            "mechanism": mechanism,
+            "iterations": iterations,
+            "salt": "salt",
+            "salted_password": "salted password",
+        }
+
+    def deletion(user: str, mechanism: int = SHA_256) -> Step:
+        return {"name": user, "mechanism": mechanism}
+
+    def alter(case: str, *upsertions: Step, deletions: tuple[Step, ...] = ()) -> None:
+        body = {"deletions": list(deletions), "upsertions": list(upsertions)}
+        ask.request(case, "AlterUserScramCredentials", 0, body)
+
+    alter("nothing")
+    alter("delete an unknown user", deletions=(deletion(a),))
+    alter("4095 iterations", upsertion(a, iterations=4095))
+    alter("16385 iterations", upsertion(a, iterations=16385))
+    alter("iterations below zero", upsertion(a, iterations=-1))
+    for mechanism in (0, 3, -1):
+        alter(f"mechanism {mechanism}", upsertion(a, mechanism))
+        alter(f"delete mechanism {mechanism}", deletions=(deletion(a, mechanism),))
+    alter("user without name", upsertion(""))
+    alter("delete a user without name", deletions=(deletion(""),))
+    alter("one twice", upsertion(a), upsertion(a))
+    alter("one with both mechanisms", upsertion(a), upsertion(a, SHA_512))
+    alter("delete one twice", deletions=(deletion(a), deletion(a)))
+    alter("upsert and delete one", upsertion(a), deletions=(deletion(a),))
+    alter("one good and one bad", upsertion(b), upsertion(c, iterations=1))
+    alter("delete the good one", deletions=(deletion(b),))
+    alter("delete the other mechanism", deletions=(deletion(b, SHA_512),))
+    alter("the good one again", upsertion(b, SHA_512, 8192))
+    ask.request("described", "DescribeUserScramCredentials", 0, {"users": [{"name": a}, {"name": b}]})
+    alter("delete it", deletions=(deletion(b, SHA_512),))
+
+
+@scenario(
+    "metadata",
+    "UnregisterBroker answers BROKER_ID_NOT_REGISTERED for a broker that is not registered.",
+    sources=["KIP-500", "org.apache.kafka.controller.ClusterControlManager"],
+    UnregisterBroker=0,
+)
+def unregister_unknown_broker(ask: ScenarioBuilder) -> None:
+    for broker_id in (4711, -1):
+        ask.request(f"id {broker_id}", "UnregisterBroker", 0, {"broker_id": broker_id})
+
+
+@scenario(
+    "metadata",
+    "Controllers with static voters refuse to add or remove a voter.",
+    sources=["KIP-853", "org.apache.kafka.raft.KafkaRaftClient"],
+    AddRaftVoter=0,
+)
+def raft_voters_are_static(ask: ScenarioBuilder) -> None:
+    directory = ask.let("D", "0f0f0f0f-1111-4222-8333-444455556666")
+    listener = {"name": "CONTROLLER", "host": "127.0.0.1", "port": 9999}
+    for cluster, cluster_id in {"no": None, "another": "another"}.items():
+        voter = {"cluster_id": cluster_id, "voter_id": 7, "voter_directory_id": directory}
+        for v in ask.versions("AddRaftVoter"):
+            added = voter | {"timeout_ms": 1000, "listeners": [listener]}
+            ask.request(f"v{v}: add, {cluster} cluster id", "AddRaftVoter", v, added)
+        ask.request(f"remove, {cluster} cluster id", "RemoveRaftVoter", 0, voter)
+
+
+@scenario(
+    "metadata",
+    "UnregisterController answers with an error for a controller that is not registered.",
+    releases=("4.4",),
+    sources=["org.apache.kafka.controller.ClusterControlManager"],
+    UnregisterController=0,
+)
+def unregister_unknown_controller(ask: ScenarioBuilder) -> None:
+    for controller_id in (4711, -1):
+        ask.request(f"id {controller_id}", "UnregisterController", 0, {"controller_id": controller_id})

@@ -1,0 +1,66 @@
+"""Share groups and streams groups in a cluster of several brokers: requests to a broker that is not responsible."""
+
+from kafkalet.conformance.building import ScenarioBuilder, Step
+from tools.recording.definitions import scenario
+
+from .coordinators import ELSEWHERE, found
+
+M = "AAAAAAAAAAAAAAAAAAAAAQ"
+
+
+@scenario(
+    "share_groups",
+    "A broker that does not coordinate a share group or streams group answers NOT_COORDINATOR.",
+    releases=("4.4",),
+    level="must",
+    sources=["KIP-932", "KIP-1071", "org.apache.kafka.coordinator.group.GroupCoordinatorService"],
+    brokers=3,
+    ShareGroupHeartbeat=1,
+)
+def share_not_coordinator(ask: ScenarioBuilder) -> None:
+    t = ask.spread_topic("t", [1, 2])
+    g = found(ask, "g")
+    member: Step = {"group_id": g, "member_id": M, "member_epoch": 0, "subscribed_topic_names": [t]}
+    tasks: Step = {"active_tasks": [], "standby_tasks": [], "warmup_tasks": [], "process_id": "p1", "client_tags": []}
+    topology = {"topology": {"epoch": 0, "subtopologies": [{"subtopology_id": "0", "source_topics": [t]}]}}
+    streams = {"group_id": g, "member_id": M, "member_epoch": 0, "rebalance_timeout_ms": 60000} | tasks | topology
+    offsets = [{"topic_name": t, "partitions": [{"partition_index": 0, "start_offset": 0}]}]
+    sent: dict[str, Step] = {
+        "ShareGroupHeartbeat": member,
+        "ShareGroupDescribe": {"group_ids": [g]},
+        "StreamsGroupHeartbeat": streams,
+        "StreamsGroupDescribe": {"group_ids": [g]},
+        "DescribeShareGroupOffsets": {"groups": [{"group_id": g, "topics": [{"topic_name": t, "partitions": [0]}]}]},
+        "AlterShareGroupOffsets": {"group_id": g, "topics": offsets},
+        "DeleteShareGroupOffsets": {"group_id": g, "topics": [{"topic_name": t}]},
+    }
+    for api, body in sent.items():
+        for v in ask.versions(api):
+            ask.request(f"{api} v{v}", api, v, body, conn=ELSEWHERE)
+
+
+@scenario(
+    "share_groups",
+    "A broker that does not lead the partition answers NOT_LEADER_OR_FOLLOWER to ShareFetch.",
+    releases=("4.4",),
+    level="must",
+    sources=["KIP-932", "kafka.server.KafkaApis"],
+    brokers=3,
+    ShareFetch=1,
+)
+def share_not_leader(ask: ScenarioBuilder) -> None:
+    t = ask.spread_topic("t", [1, 2])
+    found(ask, "g")
+    who = {"group_id": "$g", "member_id": M}
+    limits = {"max_wait_ms": 0, "min_bytes": 0, "max_bytes": 1000, "max_records": 10, "batch_size": 10}
+    for node in (2, 3):
+        partition: Step = {"partition_index": 0, "acknowledgement_batches": []}
+        wanted = [{"topic_id": f"{t}.id", "partitions": [partition]}]
+        for v in ask.versions("ShareFetch"):
+            body = who | limits | {"share_session_epoch": 0, "topics": wanted}
+            ask.request(f"broker {node}: fetch v{v}", "ShareFetch", v, body, conn=f"at-{node}")
+        acknowledged = [{"first_offset": 0, "last_offset": 0, "acknowledge_types": [1]}]
+        wanted = [{"topic_id": f"{t}.id", "partitions": [partition | {"acknowledgement_batches": acknowledged}]}]
+        for epoch, v in enumerate(ask.versions("ShareAcknowledge"), 1):
+            body = who | {"share_session_epoch": epoch, "topics": wanted}
+            ask.request(f"broker {node}: acknowledge v{v}", "ShareAcknowledge", v, body, conn=f"at-{node}")
