@@ -86,7 +86,7 @@ def consuming(cluster: kafkalet.Cluster) -> Iterator[None]:
 def main(path: Path) -> None:
     """Take the screenshot."""
     with ExitStack() as stack:
-        cluster = stack.enter_context(kafkalet.Cluster(3, kafka_version="3.9"))
+        cluster = stack.enter_context(kafkalet.Cluster(3, version="3.9"))
         control = stack.enter_context(ControlServer(cluster))
         settlement = fill(cluster)
         stack.enter_context(consuming(cluster))

@@ -478,13 +478,13 @@ class Cluster(Mirror[sync.Cluster]):
         return self.sync.bootstrap_servers_of(listener)
 
     @property
-    def timeout_s(self) -> float:
+    def timeout(self) -> float:
         """The timeout of waits that specify none, in seconds."""
-        return self.sync.timeout_s
+        return self.sync.timeout
 
-    @timeout_s.setter
-    def timeout_s(self, seconds: float) -> None:
-        self.sync.timeout_s = seconds
+    @timeout.setter
+    def timeout(self, seconds: float) -> None:
+        self.sync.timeout = seconds
 
     @property
     def clock(self) -> Clock:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Never, Self
 
 from kafkalet.broker import arguments
 from kafkalet.broker.arguments import BrokerProperties
 from kafkalet.broker.cluster.metadata import Endpoint
-from kafkalet.broker.cluster.new_topics import NewTopic, checked_topics
+from kafkalet.broker.cluster.new_topics import Topics, checked_topics
 from kafkalet.broker.config.broker_config import BrokerConfig
 from kafkalet.broker.config.listeners import ADVERTISED, LISTENERS, Address, ListenerSettings, check_ports, listeners_of
 from kafkalet.broker.config.log_directories import LOG_DIR, LOG_DIRS, configured_directories
@@ -47,17 +47,23 @@ class EmbeddedCluster:
         data_dir: arguments.DataDir | None = None,
         read_only: bool = False,
         config: BrokerProperties | None = None,
-        topics: Iterable[str | NewTopic] = (),
-        kafka_version: str = NEWEST,
+        topics: Topics = (),
+        version: str = NEWEST,
         clock: Clock | None = None,
         tls: bool = False,
         users: Mapping[str, str] | None = None,
         super_users: Mapping[str, str] | Iterable[str] = (),
         acls: Iterable[str | Acl] = (),
+        timeout: float = 10.0,
+        **unknown: Never,
     ) -> None:
+        if unknown:
+            arguments.check_names(type(self).__name__, unknown, EmbeddedCluster.__init__.__annotations__)
         self._check(brokers, host, port, clock)
-        arguments.text('kafka_version, as in "3.9",', kafka_version)
-        release = Release.of(kafka_version)
+        arguments.text('version, as in "3.9",', version)
+        release = Release.of(version)
+        self.timeout = arguments.seconds("timeout", timeout)
+        """The timeout of waits that specify none, in seconds."""
         given, own = arguments.broker_properties(config)
         short_forms: ShortForms | None = None
         if tls is not False or users is not None or super_users != () or acls != ():

@@ -130,7 +130,7 @@ def server(request: pytest.FixtureRequest) -> "Iterator[Target]":
 
     kind, release = request.param
     if kind == "kafkalet":
-        with kafkalet.Broker(kafka_version=release) as broker:
+        with kafkalet.Broker(version=release) as broker:
             yield Target(broker.bootstrap_servers)
     elif reason := missing(release):
         pytest.skip(reason)

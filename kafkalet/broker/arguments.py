@@ -7,7 +7,7 @@ TypeError, and an invalid value raises ValueError; the message shows the value a
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from kafkalet.properties import as_text
 from kafkalet.protocol.errors import KafkaError
@@ -44,6 +44,26 @@ def number(what: str, value: int) -> int:
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{what} must be an int, not {shown(value)}")
     return value.__index__()
+
+
+def seconds(what: str, value: float) -> float:
+    """Return a duration if it is a finite number of at least 0, else raise TypeError or ValueError."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{what} must be a number of seconds, not {shown(value)}")
+    if not 0 <= value < float("inf"):
+        raise ValueError(f"{what} is {value}; it must be a finite number of seconds, at least 0")
+    return float(value)
+
+
+def check_names(what: str, given: Collection[str], allowed: Collection[str]) -> None:
+    """Raise TypeError if one of the given options does not exist. `what` has the options."""
+    for name in given:
+        if name not in allowed:
+            from kafkalet.suggestions import did_you_mean
+
+            hint = did_you_mean(name, allowed)
+            space = " " if hint else ""
+            raise TypeError(f"{what} has no option {name!r}; {hint}{space}The options are {', '.join(sorted(allowed))}")
 
 
 def port(what: str, value: int, least: int = 0) -> int:

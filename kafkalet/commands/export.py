@@ -193,7 +193,7 @@ def _open_and_close(layout: Layout, release: Release) -> None:
     """Open the directories with brokers, which recover them if necessary, and close them cleanly. Raises Failure."""
     first, count = layout.node_ids[0], len(layout.node_ids)
     config = {} if first == DEFAULT_NODE_ID else {"node.id": first}
-    with EmbeddedCluster(count, data_dir=layout.directories, kafka_version=release.name, config=config):
+    with EmbeddedCluster(count, data_dir=layout.directories, version=release.name, config=config):
         pass
     for paths in layout.paths.values():
         for path in paths:

@@ -366,7 +366,7 @@ def serve(options: Serve, starter: Starter) -> int:
             read_only=options.read_only,
             config=config,
             topics=options.topics,
-            kafka_version=options.kafka_version,
+            version=options.kafka_version,
             **_security(options.security),
         )
     except ValueError as error:

@@ -16,7 +16,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
-from .broker_options import check_names, new_cluster
+from kafkalet.broker.arguments import check_names
+
+from .broker_options import NAMES, new_cluster
 from .cluster import Cluster
 from .lifetime import add_report, unfired
 
@@ -45,7 +47,7 @@ class KafkaTestCase(unittest.TestCase):
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        check_names(f"{cls.__qualname__}.kafka_options", cls.kafka_options)
+        check_names(f"{cls.__qualname__}.kafka_options", cls.kafka_options, NAMES)
 
     @property
     def kafka(self) -> Cluster:

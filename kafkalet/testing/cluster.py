@@ -57,10 +57,11 @@ class Cluster(ClusterOperations):
     * `config` (dict, None): broker properties, keyed by Kafka's names for them, as in `{"log.retention.ms": 1000}`. A
       value is a str, an int, a float or a bool, in the unit that Kafka defines for the property. A broker id as a key
       has the properties of this broker only: `{"num.partitions": 3, 2: {"broker.rack": "b"}}`.
-    * `topics` (list, none): topics to create on start unless they already exist: names or `NewTopic` values, as in
-      `["orders", NewTopic("payments", 6)]`.
-    * `kafka_version` (str, "newest"): the release to emulate, such as "3.9" or "4.4". "newest" accepts every version
-      of every API.
+    * `topics` (list or dict, none): topics to create on start unless they already exist: names or `NewTopic` values, as
+      in `["orders", NewTopic("payments", 6)]`, or a dict from names to numbers of partitions or to options, as in
+      `{"orders": 6, "payments": {"partitions": 3, "config": {"cleanup.policy": "compact"}}}`.
+    * `version` (str, "newest"): the release to emulate, such as "3.9" or "4.4". "newest" accepts every version of every
+      API.
     * `clock` (clock, None): the source of time. The default is a new `kafkalet.Clock`, which shows real time and can be
       advanced. A `kafkalet.ManualClock` stands still until it is advanced.
     * `tls` (bool, False): True creates certificates, and the brokers listen with TLS unless `config` has other
@@ -70,6 +71,8 @@ class Cluster(ClusterOperations):
     * `super_users` (list or dict, none): users who may do everything: names, or a dict of passwords. Others need ACLs.
     * `acls` (list, none): what users may do, as in `["alice:read,describe:topic:orders*"]`, or `kafkalet.Acl` values. A
       client may do nothing else. Without `acls` and `super_users`, every client may do everything.
+    * `timeout` (float, 10): the timeout of waits that specify none, in seconds. It can be changed later: `timeout` is
+      also an attribute.
 
     Raises TypeError or ValueError for an invalid argument. InvalidProperty and UnknownRelease are ValueErrors.
     """
@@ -201,7 +204,7 @@ class Cluster(ClusterOperations):
         """Restart every running broker, one after the other, each on the same port (a rolling restart).
 
         After each restart, wait until the replicas of the broker are in sync. Raises AssertionError if this takes more
-        than `timeout` seconds (by default `timeout_s`). Leaders move to other brokers.
+        than `timeout` seconds (by default `cluster.timeout`). Leaders move to other brokers.
         """
         from .moves import roll
 
@@ -363,7 +366,7 @@ class Cluster(ClusterOperations):
         client between two requests, or one that consumes without a group: wait for an application to start first, for
         example with `group(...).wait_until_stable()`.
 
-        Raises AssertionError after `timeout` seconds (by default `cluster.timeout_s`), whose message lists what is
+        Raises AssertionError after `timeout` seconds (by default `cluster.timeout`), whose message lists what is
         still in progress.
         """
         __tracebackhide__ = True

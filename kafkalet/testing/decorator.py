@@ -17,7 +17,9 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
-from .broker_options import check_names
+from kafkalet.broker.arguments import check_names
+
+from .broker_options import NAMES
 from .lifetime import running
 
 if TYPE_CHECKING:
@@ -47,13 +49,12 @@ def with_broker(**options: Any) -> Decorator: ...
 def with_broker(target: Any = None, /, **options: Any) -> Any:
     """Decorate a function, a coroutine function or a class: each call gets a new broker as the argument `kafka`.
 
-    The options are those of `kafkalet.Cluster`, `version` (short for `kafka_version`) and `timeout` (of waits, in
-    seconds). `topics` may also be a dict from names to numbers of partitions. With `brokers=2` or more, `kafka` is a
-    `Cluster`, otherwise a `Broker`. It stops when the call ends. An exception gets a note with a report about it.
+    The options are those of `kafkalet.Cluster`. With `brokers=2` or more, `kafka` is a `Cluster`, otherwise a `Broker`.
+    It stops when the call ends. An exception gets a note with a report about it.
 
     Raises TypeError for an unknown option, and if the function, or every `test...` method, lacks the parameter `kafka`.
     """
-    check_names("with_broker", options)
+    check_names("with_broker", options, NAMES)
     if target is not None:
         return _decorated(target, options)
     return lambda given: _decorated(given, options)

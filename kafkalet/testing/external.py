@@ -19,7 +19,7 @@ from kafkalet.clock import SystemClock, elapsed_s
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.batch import batches
 
-from .operations import DEFAULT_TIMEOUT_S, ClusterOperations
+from .operations import ClusterOperations
 from .record import Headers, Record
 from .topic import Extent, Mark, Topic
 from .waiting import timeout_s
@@ -61,7 +61,7 @@ class ExternalCluster:
     """
 
     is_running = True
-    timeout_s: float = DEFAULT_TIMEOUT_S
+    timeout: float = 10.0
     """The timeout of waits that specify none, in seconds."""
 
     def __init__(self, bootstrap_servers: str) -> None:
@@ -124,13 +124,13 @@ class ExternalCluster:
         """Return the number of partitions of each topic."""
         return {
             name: len(topic.partitions)
-            for name, topic in self._metadata(self.timeout_s).topics.items()
+            for name, topic in self._metadata(self.timeout).topics.items()
             if topic.partitions
         }
 
     def leaders(self, topic: str) -> dict[int, int]:
         """Return the id of the leader of each partition of a topic, -1 for none. Empty if it does not exist."""
-        found = self._metadata(self.timeout_s).topics.get(topic)
+        found = self._metadata(self.timeout).topics.get(topic)
         return {} if found is None else {index: each.leader for index, each in sorted(found.partitions.items())}
 
     def _metadata(self, timeout: float) -> Any:
@@ -176,8 +176,8 @@ class ExternalCluster:
                     headers=list(headers),
                     on_delivery=delivered,
                 )
-            if producer.flush(self.timeout_s):
-                raise AssertionError(f"{self!r} did not acknowledge records within {self.timeout_s:g} s")
+            if producer.flush(self.timeout):
+                raise AssertionError(f"{self!r} did not acknowledge records within {self.timeout:g} s")
         if failures:
             raise _as_kafka_error(failures[0])
         return min(offsets)
@@ -191,10 +191,10 @@ class ExternalCluster:
 
     def until(self, look: Callable[[], T | None], what: str) -> T:
         """Return the first value of `look` that is not None. `look` is called every 50 ms."""
-        deadline_s = elapsed_s() + self.timeout_s
+        deadline_s = elapsed_s() + self.timeout
         while (found := look()) is None:
             if elapsed_s() > deadline_s:
-                raise AssertionError(f"waited {self.timeout_s:g} s for {what}")
+                raise AssertionError(f"waited {self.timeout:g} s for {what}")
             _pause(POLL_S)
         return found
 
@@ -308,7 +308,7 @@ class _ExternalReader:
         from confluent_kafka import Consumer, TopicPartition
 
         isolation = "read_committed" if committed else "read_uncommitted"
-        self._timeout_s = cluster.timeout_s
+        self._timeout_s = cluster.timeout
         self._consumer = Consumer(
             cluster.settings(
                 **{
@@ -321,7 +321,7 @@ class _ExternalReader:
             )
         )
         place = TopicPartition(topic, partition)
-        low, _ = self._consumer.get_watermark_offsets(place, timeout=cluster.timeout_s)
+        low, _ = self._consumer.get_watermark_offsets(place, timeout=cluster.timeout)
         place.offset = max(low, offset)
         self._consumer.assign([place])
         self._has_reached_end = False
@@ -401,7 +401,7 @@ class ExternalGroup:
     def wait_for_lag(self, lag: int = 0, timeout: float | None = None) -> Self:
         """Wait until the total lag is at most `lag`, and at least one partition is known.
 
-        Raises AssertionError after `timeout` seconds (by default `cluster.timeout_s`).
+        Raises AssertionError after `timeout` seconds (by default `cluster.timeout`).
         """
         seconds = timeout_s(cast(ClusterOperations, self._cluster), timeout)
         deadline_s = elapsed_s() + seconds
@@ -502,7 +502,7 @@ def prepared(cluster: ExternalCluster, options: Mapping[str, Any], brokers: int)
     Options that need kafkalet skip the test.
     """
     if impossible := sorted(options.keys() - _OF_A_MARKER):
-        needs(", ".join("version" if name == "kafka_version" else name for name in impossible))
+        needs(", ".join(impossible))
     if options.get("brokers", brokers) > cluster.brokers:
         needs(f"brokers ({options.get('brokers', brokers)}, the external cluster has {cluster.brokers})")
     for name, topic in options.get("topics", {}).items():
@@ -510,9 +510,9 @@ def prepared(cluster: ExternalCluster, options: Mapping[str, Any], brokers: int)
             raise ValueError(f"topic {name} exists in the external cluster; its records may come from another test")
         counts = [None if count == -1 else count for count in (topic.partitions, topic.replication_factor)]
         cluster.topic(name).create(counts[0], topic.properties, counts[1])
-    before, cluster.timeout_s = cluster.timeout_s, options.get("timeout", cluster.timeout_s)
+    before, cluster.timeout = cluster.timeout, options.get("timeout", cluster.timeout)
     try:
         yield cluster
     finally:
-        cluster.timeout_s = before
+        cluster.timeout = before
         cluster.delete_created()

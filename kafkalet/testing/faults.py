@@ -109,7 +109,7 @@ class Fault:
     def wait_until_fired(self, n: int = 1, timeout: float | None = None) -> Fault:
         """Wait until the fault has fired `n` times, and return it.
 
-        Raises AssertionError after `timeout` seconds (by default `cluster.timeout_s`).
+        Raises AssertionError after `timeout` seconds (by default `cluster.timeout`).
         """
         wanted = _at_least(1, "n", n)
         wait(

@@ -147,7 +147,7 @@ class Group:
         """Wait until the group has processed and committed all records but `lag`.
 
         The wait continues while the group does not exist or rebalances, or a partition has no leader. Raises
-        AssertionError after `timeout` seconds (by default `cluster.timeout_s`), with the members, offsets and lag.
+        AssertionError after `timeout` seconds (by default `cluster.timeout`), with the members, offsets and lag.
         """
         __tracebackhide__ = True
         if arguments.number("lag", lag) < 0:
@@ -166,7 +166,7 @@ class Group:
         unless the broker properties `group.consumer.heartbeat.interval.ms` and
         `group.consumer.min.heartbeat.interval.ms` are smaller.
 
-        Raises AssertionError after `timeout` seconds (by default `cluster.timeout_s`).
+        Raises AssertionError after `timeout` seconds (by default `cluster.timeout`).
         """
         __tracebackhide__ = True
         if members is not None and arguments.number("members", members) < 1:
@@ -183,7 +183,7 @@ class Group:
     def wait_for_commit(self, topic: str, partition: int, offset: int, timeout: float | None = None) -> int:
         """Wait until the committed offset of a partition is at least `offset`, and return it.
 
-        Raises AssertionError after `timeout` seconds (by default `cluster.timeout_s`).
+        Raises AssertionError after `timeout` seconds (by default `cluster.timeout`).
         """
         __tracebackhide__ = True
         arguments.text("topic", topic)

@@ -20,15 +20,11 @@ if TYPE_CHECKING:
     from kafkalet.broker.cluster.partition import Partition
     from kafkalet.broker.views import LogView
 
-DEFAULT_TIMEOUT_S = 10.0
-
 
 class ClusterOperations(EmbeddedCluster):
     """A cluster with methods that create topics, show logs, and stop, start and change brokers."""
 
     _has_journal = True
-    timeout_s: float = DEFAULT_TIMEOUT_S
-    """The timeout of waits that specify none, in seconds."""
 
     def now_ms(self) -> int:
         """Return the time of the brokers, in milliseconds since 1970."""

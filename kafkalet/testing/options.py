@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypedDict
 
 from kafkalet.broker.arguments import BrokerProperties, DataDir
-from kafkalet.broker.cluster.new_topics import NewTopic
+from kafkalet.broker.cluster.new_topics import Topics
 from kafkalet.broker.security.acl import Acl
 from kafkalet.clock import Clock
 from kafkalet.protocol.errors import Code
@@ -24,13 +24,14 @@ class ClusterOptions(TypedDict, total=False):
     data_dir: DataDir | None
     read_only: bool
     config: BrokerProperties | None
-    topics: Iterable[str | NewTopic]
-    kafka_version: str
+    topics: Topics
+    version: str
     clock: Clock | None
     tls: bool
     users: Mapping[str, str] | None
     super_users: Mapping[str, str] | Iterable[str]
     acls: Iterable[str | Acl]
+    timeout: float
 
 
 class FaultOptions(TypedDict, total=False):

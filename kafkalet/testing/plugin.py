@@ -97,7 +97,9 @@ def _is_worker(config: pytest.Config) -> bool:
 def _refusal(item: pytest.Item) -> str | None:
     """Return what is wrong with the markers `kafka` of a test, as far as it can be checked without a broker."""
     for mark in item.iter_markers("kafka"):
-        from .broker_options import NAMES, OF_THE_MARKER, check_names
+        from kafkalet.broker.arguments import check_names
+
+        from .broker_options import NAMES, OF_THE_MARKER
 
         if mark.args:
             return f"{item.nodeid}: the marker kafka takes keywords, as in kafka(version=...), not {mark.args[0]!r}"
@@ -129,13 +131,15 @@ def _options(item: pytest.Item, fixtures: tuple[str, ...] = ()) -> dict[str, Any
 
 def _parameter(item: pytest.Item, fixture: str) -> dict[str, Any]:
     """Return the options from an indirect parameter: a release or a dict of options."""
-    from .broker_options import check_names
+    from kafkalet.broker.arguments import check_names
+
+    from .broker_options import NAMES
 
     value = item.callspec.params.get(fixture, {}) if hasattr(item, "callspec") else {}
     options = {"version": value} if isinstance(value, str) else value
     if not isinstance(options, dict):
         raise TypeError(f'a parameter of {fixture} must be a release such as "3.9" or a dict of options, not {value!r}')
-    check_names(f"the parameter of {fixture}", options)
+    check_names(f"the parameter of {fixture}", options, NAMES)
     return options
 
 
@@ -195,12 +199,14 @@ def kafkalet_factory(request: pytest.FixtureRequest) -> Iterator[Callable[..., C
     It takes the options of `kafkalet.Cluster` and those of the marker `kafka`, and returns a `Broker`, or a `Cluster`
     if `brokers` is more than one. The brokers stop when the test ends.
     """
-    from .broker_options import check_names
+    from kafkalet.broker.arguments import check_names
+
+    from .broker_options import NAMES
 
     with ExitStack() as stack:
 
         def start(**options: Any) -> Cluster:
-            check_names("kafka_factory", options)
+            check_names("kafka_factory", options, NAMES)
             if request.config.getoption("kafka_external"):
                 pytest.skip(f"{NEEDS}kafka_factory")
             cluster: Cluster = stack.enter_context(_started(request, options))

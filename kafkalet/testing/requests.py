@@ -356,7 +356,7 @@ class Requests:
 
         A request counts when it arrives, even if it has no response yet. `where` is called with each request and
         returns whether it counts. Requests from before the call count as well; use `clear` or `between` to exclude
-        them. Raises AssertionError with the last requests after `timeout` seconds (by default `cluster.timeout_s`).
+        them. Raises AssertionError with the last requests after `timeout` seconds (by default `cluster.timeout`).
         """
         __tracebackhide__ = True
         chosen = self.of(*apis, client_id=client_id, topic=topic, errors=errors)

@@ -587,7 +587,7 @@ class Topic:
 
         A record matches if it has this `key` and `value` (if given) and `where(record)` is true. Records that are in
         the topic already count, unless `since` excludes them. Raises AssertionError after `timeout` seconds (by default
-        `cluster.timeout_s`), with the records that did arrive, the closest match first.
+        `cluster.timeout`), with the records that did arrive, the closest match first.
 
         Records count once they have arrived, even if they are deleted during the wait. But if they are truncated, or
         `Cluster.restore` replaces them, only those count that the topic contains then.
@@ -635,7 +635,7 @@ class Topic:
 
         The predicate is called in the caller's thread, immediately and after each change, but not while a partition has
         no leader, because its records are unknown. Records that are truncated or replaced during the wait do not count,
-        as for `wait_for`. Raises AssertionError after `timeout` seconds (by default `cluster.timeout_s`).
+        as for `wait_for`. Raises AssertionError after `timeout` seconds (by default `cluster.timeout`).
         """
         __tracebackhide__ = True
         if not callable(predicate):

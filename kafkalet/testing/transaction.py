@@ -111,7 +111,7 @@ class Transaction:
         """Wait until the transaction is in this state, such as "CompleteCommit", and return it.
 
         Returns immediately if the transaction is already in this state. Raises AssertionError after `timeout`
-        seconds (by default `cluster.timeout_s`), and ValueError for an unknown state.
+        seconds (by default `cluster.timeout`), and ValueError for an unknown state.
         """
         __tracebackhide__ = True
         if arguments.text("state", state) not in STATES:

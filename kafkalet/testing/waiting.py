@@ -40,7 +40,7 @@ def wait(
 ) -> T:
     """Return the first value of `look` that is not None. With `requests`, `look` is also called after each request.
 
-    `timeout` is in seconds; None means `cluster.timeout_s`. After the timeout, AssertionError is raised with the
+    `timeout` is in seconds; None means `cluster.timeout`. After the timeout, AssertionError is raised with the
     text that `failure` returns and the last request of each client. Raises RuntimeError in the thread of the cluster's
     event loop, which must not block, and if the cluster stops.
     """
@@ -79,10 +79,4 @@ def _hint() -> list[str]:
 
 def timeout_s(cluster: ClusterOperations, timeout: float | None) -> float:
     """Return the timeout of a wait, in seconds. Raises TypeError or ValueError if it is not a number of at least 0."""
-    if timeout is None:
-        return cluster.timeout_s
-    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
-        raise TypeError(f"timeout must be a number of seconds, not {arguments.shown(timeout)}")
-    if not 0 <= timeout < float("inf"):
-        raise ValueError(f"timeout is {timeout}; it must be a finite number of seconds, at least 0")
-    return float(timeout)
+    return cluster.timeout if timeout is None else arguments.seconds("timeout", timeout)

@@ -170,7 +170,7 @@ def old() -> Iterator[kafkalet.Broker]:
         kafkalet.NewTopic("timed", 1, {"message.format.version": "0.10.2"}),
         kafkalet.NewTopic("new", 1, {"message.format.version": "2.8"}),
     ]
-    with kafkalet.Broker(topics=topics, kafka_version="2.8") as broker:
+    with kafkalet.Broker(topics=topics, version="2.8") as broker:
         for topic in topics[2:]:
             send_message_set(broker, topic.name, 2, [1000, 2000, 3000])
         send_message_set(broker, "untimed", 0, [-1, -1, -1])

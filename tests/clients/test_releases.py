@@ -21,7 +21,7 @@ TRANSACTIONS = (0, 11)
 def test_client_produces_looks_up_and_consumes(driver_type: type[Driver], release: str) -> None:
     if Release.of(release).version < SINCE[driver_type.__name__]:
         return
-    with kafkalet.Broker(kafka_version=release, topics=["t"]) as broker:
+    with kafkalet.Broker(version=release, topics=["t"]) as broker:
         client = driver_type(broker.bootstrap_servers)
         client.produce("t", 0, [Row(1000, b"a", b"k"), Row(2000, b"b")], compression_type="gzip")
         assert client.beginning_offsets("t", [0]) == [0]
@@ -38,7 +38,7 @@ def test_client_produces_looks_up_and_consumes(driver_type: type[Driver], releas
 def test_group_resumes_at_committed_offsets(driver_type: type[Driver], release: str) -> None:
     if Release.of(release).version < SINCE[driver_type.__name__]:
         return
-    with kafkalet.Broker(kafka_version=release, topics=[kafkalet.NewTopic("t", 3)]) as broker:
+    with kafkalet.Broker(version=release, topics=[kafkalet.NewTopic("t", 3)]) as broker:
         client = driver_type(broker.bootstrap_servers)
         client.produce("t", 0, [Row(n, b"%d" % n) for n in range(5)])
         first = client.member("g", "t")
@@ -56,7 +56,7 @@ def test_group_resumes_at_committed_offsets(driver_type: type[Driver], release: 
 def test_client_aborts_and_commits_transactions(driver_type: type[Driver], release: str) -> None:
     if Release.of(release).version < max(TRANSACTIONS, SINCE[driver_type.__name__]):
         return
-    with kafkalet.Broker(kafka_version=release, topics=["t"]) as broker:
+    with kafkalet.Broker(version=release, topics=["t"]) as broker:
         client = driver_type(broker.bootstrap_servers)
         member = client.member("g", "t")
         until(lambda: member.assignment() == {0}, member)

@@ -59,7 +59,7 @@ _prefixes = (f"secured{number}" for number in range(10_000))
 def cluster(request: pytest.FixtureRequest) -> Iterator[kafkalet.Cluster]:
     with kafkalet.Cluster(
         brokers=3,
-        kafka_version=request.param,
+        version=request.param,
         tls=True,
         users={USER: PASSWORD},
         super_users={"admin": PASSWORD},

@@ -38,14 +38,14 @@ _prefixes = (f"steps{number}" for number in range(10_000))
 
 @pytest.fixture(scope="module", params=BROKERS)
 def broker(request: pytest.FixtureRequest) -> Iterator[kafkalet.Broker]:
-    with kafkalet.Broker(kafka_version=request.param) as running:
+    with kafkalet.Broker(version=request.param) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def pair(request: pytest.FixtureRequest) -> Iterator[kafkalet.Cluster]:
     """A cluster of two brokers, so that leaders and replicas can move."""
-    with kafkalet.Cluster(brokers=2, kafka_version=request.param, config=QUICK) as running:
+    with kafkalet.Cluster(brokers=2, version=request.param, config=QUICK) as running:
         yield running
 
 

@@ -36,7 +36,7 @@ REPORT = {
 
 @pytest.fixture(scope="module", params=BROKERS)
 def broker(request: pytest.FixtureRequest) -> Iterator[kafkalet.Broker]:
-    with kafkalet.Broker(kafka_version=request.param) as running:
+    with kafkalet.Broker(version=request.param) as running:
         yield running
 
 

@@ -76,7 +76,7 @@ class Found(AssertionError):
 def build(path: Path) -> tuple[Path, Path]:
     """Build the directories: one after a clean shutdown, and one as left by a kill."""
     clean, killed = path / "clean", path / "killed"
-    with Cluster(data_dir=clean, config=CONFIG, kafka_version=RELEASE) as cluster:
+    with Cluster(data_dir=clean, config=CONFIG, version=RELEASE) as cluster:
         cluster.create_topic("alpha", 2, 1, SMALL)
         cluster.create_topic("beta", 1, 1, SMALL)
         cluster.create_topic("gamma", 1, 1, {})

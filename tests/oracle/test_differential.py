@@ -25,7 +25,7 @@ def test_histories_get_the_answers_of_apache_kafka(release: str, tmp_path: Path)
     config = broker_properties(release)
     with (
         ApacheKafka(release, config=config) as kafka,
-        kafkalet.Broker(kafka_version=release, config=config | QUIET) as broker,
+        kafkalet.Broker(version=release, config=config | QUIET) as broker,
     ):
         first, second = Target(kafka.bootstrap_servers), Target(broker.bootstrap_servers)
         done = Comparer(first, second, release, tmp_path, seed=SEED).run(list(GROUPS), 5, 600)

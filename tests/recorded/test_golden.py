@@ -76,7 +76,7 @@ def target_of() -> Iterator[Callable[[str, int, bool, bool], Target]]:
             if place not in targets:
                 clock = kafkalet.ManualClock()
                 config = broker_properties(release) | (WITH_ACLS if acl else {}) | (TOKEN_PROPERTIES if tokens else {})
-                made = kafkalet.Cluster(brokers, kafka_version=release, config=config, clock=clock)
+                made = kafkalet.Cluster(brokers, version=release, config=config, clock=clock)
                 bootstrap = stack.enter_context(made).bootstrap_servers.partition(",")[0]
                 targets[place] = Target(bootstrap, acl, release == "2.8", clock, tokens=tokens)
                 clusters[place] = made

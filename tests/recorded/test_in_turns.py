@@ -59,7 +59,7 @@ def targets() -> Iterator[dict[str, Target]]:
         patch.setattr(lookup, "batch_takes_long", lambda batch: True)
         started: dict[str, Target] = {}
         clusters = [
-            (release, kafkalet.Cluster(kafka_version=release, config=broker_properties(release)))
+            (release, kafkalet.Cluster(version=release, config=broker_properties(release)))
             for release in ("2.8", "3.9")
         ]
         for release, cluster in clusters:

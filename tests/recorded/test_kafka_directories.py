@@ -18,7 +18,7 @@ OUT_OF_ORDER_SEQUENCE_NUMBER, CONCURRENT_TRANSACTIONS = 45, 51
 
 def opened(recording: Recording, directory: Path) -> kafkalet.Broker:
     clock = kafkalet.ManualClock(recording.recorded_ms)
-    return kafkalet.Broker(data_dir=directory, kafka_version=recording.release, config=recording.config, clock=clock)
+    return kafkalet.Broker(data_dir=directory, version=recording.release, config=recording.config, clock=clock)
 
 
 @pytest.mark.parametrize("release", RELEASES)

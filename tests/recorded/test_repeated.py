@@ -104,9 +104,7 @@ def thrice() -> Iterator[Thrice]:
 
 @pytest.fixture(scope="module")
 def targets(thrice: Thrice) -> Iterator[dict[str, Target]]:
-    clusters = {
-        release: kafkalet.Cluster(kafka_version=release, config=broker_properties(release)) for release in RELEASES
-    }
+    clusters = {release: kafkalet.Cluster(version=release, config=broker_properties(release)) for release in RELEASES}
     for cluster in clusters.values():
         cluster.__enter__()
     yield {release: Target(cluster.bootstrap_servers) for release, cluster in clusters.items()}

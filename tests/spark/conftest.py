@@ -49,5 +49,5 @@ def serving(written: History) -> Iterator[str]:
     """A broker with a copy of that directory, which must not be changed either."""
     copy = written.directory.with_name("served")
     shutil.copytree(written.directory, copy)
-    with kafkalet.Broker(data_dir=copy, kafka_version="3.9") as broker:
+    with kafkalet.Broker(data_dir=copy, version="3.9") as broker:
         yield broker.bootstrap_servers

@@ -124,7 +124,7 @@ class History(NamedTuple):
 
 def history(directory: Path) -> History:
     """Write the log, read it, and stop the broker."""
-    with kafkalet.Broker(data_dir=directory, kafka_version="3.9") as broker:  # 4.x has no segments below 1 MiB
+    with kafkalet.Broker(data_dir=directory, version="3.9") as broker:  # 4.x has no segments below 1 MiB
         write(broker)
         bootstrap = broker.bootstrap_servers
         return History(

@@ -351,7 +351,7 @@ def test_unread_segments_deleted_during_a_query_are_a_loss(spark: SparkSession, 
     values = [b"%d" % number for number in range(120)]
     texts = {"path": str(tmp_path / "data"), "subscribe": "grows"}
     often = {"log.initial.task.delay.ms": "0", "log.retention.check.interval.ms": "10"}
-    growing = Growing(tmp_path / "data", kafka_version="3.9", config=often)
+    growing = Growing(tmp_path / "data", version="3.9", config=often)
     with growing.broker:
         growing.broker.create_topic("grows", config={"segment.bytes": "500", "file.delete.delay.ms": "0"})
         growing.send_one_by_one(60)

@@ -6,7 +6,7 @@ which `checked_topic` detects.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kafkalet.broker import arguments
 from kafkalet.broker.arguments import PropertyValue
@@ -45,18 +45,22 @@ def checked_topic(topic: NewTopic) -> NewTopic:
     )
 
 
-def checked_topics(given: Iterable[str | NewTopic]) -> list[NewTopic]:
+Topics = Iterable[str | NewTopic] | Mapping[str, int | NewTopic | Mapping[str, Any] | None]
+"""Names and `NewTopic` values, or a dict from names to numbers of partitions or to options, such as {"orders": 6}."""
+
+
+def checked_topics(given: Topics) -> list[NewTopic]:
     """Return the topics that a cluster creates when it starts.
 
     Raises TypeError or ValueError if a topic is invalid or listed twice.
     """
-    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
         raise TypeError(
             'topics is a list of names and NewTopic values, as in ["orders", NewTopic("payments", 3)], '
-            f"not {arguments.shown(given)}"
+            f'or a dict, as in {{"orders": 3}}, not {arguments.shown(given)}'
         )
     topics: dict[str, NewTopic] = {}
-    for each in given:
+    for each in [_named(*item) for item in given.items()] if isinstance(given, Mapping) else given:
         if not isinstance(each, (str, NewTopic)):
             raise TypeError(f"an element of topics is a name or a NewTopic, not {arguments.shown(each)}")
         topic = checked_topic(NewTopic(each) if isinstance(each, str) else each)
@@ -64,6 +68,23 @@ def checked_topics(given: Iterable[str | NewTopic]) -> list[NewTopic]:
             raise ValueError(f"topics names {topic.name} twice; name each topic once")
         topics[topic.name] = topic
     return list(topics.values())
+
+
+def _named(name: str, value: object) -> NewTopic:
+    """Return the topic of an entry in a dict."""
+    if value is None:
+        return NewTopic(name)
+    if isinstance(value, NewTopic):
+        return value._replace(name=name)
+    if isinstance(value, Mapping):
+        arguments.check_names(f"topic {name}", value, NewTopic._fields[1:])
+        return NewTopic(name, **value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return NewTopic(name, value)
+    raise TypeError(
+        f"the value of topic {name} must be a number of partitions or a dict such as "
+        f'{{"partitions": 6, "config": {{...}}}}, not {arguments.shown(value)}'
+    )
 
 
 def place_topic(

@@ -114,7 +114,7 @@ class Runner:
         cluster = Cluster(
             scenario.brokers,
             config={**_PROPERTIES, **_replicated(scenario), **scenario.config},
-            kafka_version=scenario.kafka_version or options.kafka_version,
+            version=scenario.kafka_version or options.kafka_version,
         )
         with cluster, observe(cluster) as observation:
             cluster._server.call(partial(_create_state_topics, cluster, scenario))

@@ -150,7 +150,7 @@ class Stage:
             raise WaitCancelled
         inherited = {name: value for name, value in self._inherited.items() if not name.startswith("KAFKALET_")}
         self._began_s = elapsed_s()
-        self.cluster.timeout_s = self.timeout_s
+        self.cluster.timeout = self.timeout_s
         self.command = Command(self.words, {**inherited, **self.environment}, self._client_ended, self._directory)
         self._timer = threading.Timer(self.timeout_s + GRACE_S, self.command.kill)
         self._timer.daemon = True

@@ -26,7 +26,7 @@ def test_directory_answers_as_its_writer_did(kafka: Written, end: str) -> None:
     directory, expected = (
         (kafka.killed, kafka.expected_when_killed) if end == "killed" else (kafka.stopped, kafka.expected_when_stopped)
     )
-    with kafkalet.Broker(data_dir=directory, kafka_version=kafka.release, config=kafka.config) as broker:
+    with kafkalet.Broker(data_dir=directory, version=kafka.release, config=kafka.config) as broker:
         if kafka.release == "2.8":
             restore_formats(broker.bootstrap_servers)
         answers = ask_everything(broker.bootstrap_servers, kafka.release, kafka.first_ms, thorough=True)

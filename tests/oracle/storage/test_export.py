@@ -41,7 +41,7 @@ def config_of(release: str) -> dict[str, str]:
 @contextmanager
 def opened_here(directory: Path, release: str, brokers: int) -> Iterator[kafkalet.Cluster]:
     config = config_of(release) | {"log.cleaner.enable": "false"}
-    with kafkalet.Cluster(brokers, data_dir=directory, kafka_version=release, config=config) as cluster:
+    with kafkalet.Cluster(brokers, data_dir=directory, version=release, config=config) as cluster:
         yield cluster
 
 
@@ -157,7 +157,7 @@ def test_dump_log_segments_finds_no_fault(tmp_path: Path, release: str, brokers:
     with opened_here(tmp_path / "source", release, brokers) as cluster:
         fill(cluster, release, brokers, seed=10 + brokers)
         shutil.copytree(tmp_path / "source", data)
-    with kafkalet.Cluster(brokers, data_dir=data, kafka_version=release, config=config_of(release)) as cluster:
+    with kafkalet.Cluster(brokers, data_dir=data, version=release, config=config_of(release)) as cluster:
         if is_cleaned:
             cluster.run_cleaner()
     assert main(["inspect", "--verify", str(data)]) == 0

@@ -150,5 +150,5 @@ def test_broker_with_a_failed_directory_answers_as_kafka_does(release: str, tmp_
         path.mkdir(parents=True)
     with ApacheKafka(release, config={"log.dirs": ",".join(map(str, paths[0]))}) as kafka:
         expected = Play(kafka.bootstrap_servers, paths[0]).play()
-    with kafkalet.Broker(kafka_version=release, data_dir=paths[1]) as broker:
+    with kafkalet.Broker(version=release, data_dir=paths[1]) as broker:
         assert Play(broker.bootstrap_servers, paths[1]).play() == expected

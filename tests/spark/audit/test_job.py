@@ -87,7 +87,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def broker(data: Path) -> Iterator[kafkalet.Broker]:
     """Start a broker from which tests only read."""
-    with kafkalet.Broker(data_dir=str(data), kafka_version="3.9") as broker:
+    with kafkalet.Broker(data_dir=str(data), version="3.9") as broker:
         _produce(broker)
         yield broker
 

@@ -40,9 +40,9 @@ class _Loop(asyncio.SelectorEventLoop):
 class Stage:
     """A cluster with a data directory."""
 
-    def __init__(self, brokers: int, kafka_version: str = "newest", **config: str) -> None:
+    def __init__(self, brokers: int, version: str = "newest", **config: str) -> None:
         self.brokers = brokers
-        self.kafka_version = kafka_version
+        self.version = version
         self.config = config
         self.clock = ManualClock(START_MS)
         self.directory = tempfile.mkdtemp(prefix="kafkalet-model-")
@@ -54,7 +54,7 @@ class Stage:
     def _start(self) -> Cluster:
         cluster = Cluster(
             self.brokers,
-            kafka_version=self.kafka_version,
+            version=self.version,
             data_dir=self.directory,
             clock=self.clock,
             config=self.config,

@@ -1,39 +1,26 @@
 """Tests of the options of a broker: names, short names, and how they are combined."""
 
-import inspect
 from typing import Any
 
 import pytest
 
 import kafkalet
-from kafkalet.testing.broker_options import ARGUMENTS, NAMES, check_names, merged, new_cluster
-
-
-def test_options_are_the_arguments_of_a_cluster() -> None:
-    parameters = list(inspect.signature(kafkalet.Cluster.__init__).parameters)
-    assert tuple(parameters[1:]) == ARGUMENTS
+from kafkalet.broker.arguments import check_names
+from kafkalet.testing.broker_options import NAMES, merged, new_cluster
 
 
 def test_unknown_option_is_refused_with_the_closest_one() -> None:
     with pytest.raises(TypeError, match="the marker kafka has no option 'verson'; did you mean 'version'"):
-        check_names("the marker kafka", {"verson": "3.9"})
+        check_names("the marker kafka", {"verson": "3.9"}, NAMES)
 
 
 def test_unknown_option_without_a_close_one_is_refused_with_all_options() -> None:
     with pytest.raises(TypeError, match="has no option 'xyz'; The options are acls, advertise, brokers, clock"):
-        check_names("the marker kafka", {"xyz": 1})
-
-
-def test_version_and_its_long_name_together_are_refused() -> None:
-    with pytest.raises(TypeError, match="both version and kafka_version"):
-        check_names("the marker kafka", {"version": "3.9", "kafka_version": "4.4"})
+        check_names("the marker kafka", {"xyz": 1}, NAMES)
 
 
 def test_later_options_replace_earlier_ones() -> None:
-    assert merged([{"version": "3.9", "brokers": 3}, {"kafka_version": "4.4"}]) == {
-        "kafka_version": "4.4",
-        "brokers": 3,
-    }
+    assert merged([{"version": "3.9", "brokers": 3}, {"version": "4.4"}]) == {"version": "4.4", "brokers": 3}
 
 
 def test_properties_of_all_layers_are_combined() -> None:
@@ -88,7 +75,7 @@ def test_one_broker_is_a_cluster_if_the_default_is_several() -> None:
 
 
 def test_timeout_becomes_that_of_the_cluster() -> None:
-    assert (new_cluster({"timeout": 3}).timeout_s, new_cluster({}).timeout_s) == (3.0, 10.0)
+    assert (new_cluster({"timeout": 3}).timeout, new_cluster({}).timeout) == (3.0, 10.0)
 
 
 @pytest.mark.parametrize("timeout", [-1, float("inf")])
@@ -97,5 +84,11 @@ def test_timeout_out_of_range_is_refused(timeout: float) -> None:
         new_cluster({"timeout": timeout})
 
 
-def test_names_of_options_include_the_short_ones() -> None:
-    assert set(NAMES) == {*ARGUMENTS, "version", "timeout"}
+def test_constructor_refuses_unknown_option_with_the_closest_one() -> None:
+    with pytest.raises(TypeError, match="Broker has no option 'kafka_version'; did you mean 'version'"):
+        kafkalet.Broker(kafka_version="3.9")  # type: ignore[arg-type]
+
+
+def test_constructor_takes_topics_as_a_dict() -> None:
+    with kafkalet.Broker(topics={"orders": 6, "payments": None}) as kafka:
+        assert (kafka.topic("orders").partitions, kafka.topic("payments").partitions) == (6, 1)

@@ -82,7 +82,7 @@ def test_unknown_option_raises_type_error(kafka: Broker) -> None:
 
 
 def test_api_that_the_release_does_not_serve_raises_value_error() -> None:
-    with Broker(kafka_version="2.8") as broker, pytest.raises(ValueError, match=r"Kafka 2\.8 does not serve"):
+    with Broker(version="2.8") as broker, pytest.raises(ValueError, match=r"Kafka 2\.8 does not serve"):
         broker.fault("ConsumerGroupHeartbeat", delay=1)
 
 

@@ -231,7 +231,7 @@ def test_snapshot_of_other_brokers_is_refused(kafka: kafkalet.Broker) -> None:
 
 def test_snapshot_with_configs_of_another_release_is_refused(kafka: kafkalet.Broker) -> None:
     kafka.topic("t", config={"errors.deadletterqueue.group.enable": True})
-    with kafkalet.Broker(kafka_version="2.8") as old:
+    with kafkalet.Broker(version="2.8") as old:
         topic = old.topic("u").send("a")
         with pytest.raises(ValueError, match=r"cannot be restored here: kafkalet.json: .*errors.deadletter"):
             old.restore(kafka.snapshot())

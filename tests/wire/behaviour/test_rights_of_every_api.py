@@ -183,7 +183,7 @@ def running(release: str) -> Iterator[Cluster]:
         "group.initial.rebalance.delay.ms": "0",
     }
     users = {"nobody": "nobody"}
-    with kafkalet.Cluster(kafka_version=release, users=users, super_users={"admin": "admin"}, config=config) as cluster:
+    with kafkalet.Cluster(version=release, users=users, super_users={"admin": "admin"}, config=config) as cluster:
         made = Cluster(cluster)
         try:
             yield made
@@ -243,7 +243,7 @@ def codes(answer: Any) -> list[int]:
 
 
 def versions(cluster: Cluster, api: Api) -> range:
-    low, high = cluster._server.brokers[1].api_versions.get(api, (0, -1))
+    low, high = cluster.server.brokers[1].api_versions.get(api, (0, -1))
     return range(low, high + 1)
 
 

@@ -20,7 +20,7 @@ def cluster() -> Iterator[kafkalet.Cluster]:
 
 @pytest.mark.parametrize("release", ["0.10.2", "2.8", "3.9", "4.4", "newest"])
 def test_node_supports_only_apis_of_its_release(release: str) -> None:
-    with kafkalet.Broker(kafka_version=release) as broker:
+    with kafkalet.Broker(version=release) as broker:
         served = broker._server.brokers[1].api_versions
         assert set(served) <= SERVED
         assert {Api.PRODUCE, Api.FETCH, Api.LIST_OFFSETS, Api.METADATA} <= set(served)
@@ -28,7 +28,7 @@ def test_node_supports_only_apis_of_its_release(release: str) -> None:
 
 @pytest.mark.parametrize(("release", "version"), [("0.10.2", 4), ("2.8", 13), ("3.9", 18), ("4.4", 3)])
 def test_version_unknown_to_the_release_closes_the_connection(release: str, version: int) -> None:
-    with on_the_wire(kafka_version=release) as wire, pytest.raises(Closed):
+    with on_the_wire(version=release) as wire, pytest.raises(Closed):
         wire.ask("Fetch", version, {"topics": []})
 
 

@@ -26,7 +26,7 @@ class Seen:
 
 @pytest.fixture
 def wire() -> Iterator[Wire]:
-    with on_the_wire(2, kafka_version="3.9") as opened:
+    with on_the_wire(2, version="3.9") as opened:
         yield opened
 
 

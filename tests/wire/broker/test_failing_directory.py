@@ -90,7 +90,7 @@ def test_partitions_in_a_failed_directory_answer_storage_error_and_the_others_go
 
 
 def test_partition_in_a_failed_directory_has_no_leader(disk: BrokenDisk, tmp_path: Path) -> None:
-    with cluster_on(disk, tmp_path, kafka_version="3.9") as wire:
+    with cluster_on(disk, tmp_path, version="3.9") as wire:
         wire.cluster.create_topic("t", 4)
         disk.is_broken = True
         wire.produce(batch(b"x"), index=1)

@@ -180,7 +180,7 @@ def test_slow_batch_appended_after_others_has_valid_offsets_and_checksum(codec: 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
 def test_slow_message_set_appended_after_others_has_valid_offsets(magic: int, codec: Codec) -> None:
     config = {"message.format.version": "0.9.0" if magic == 0 else "0.10.0"}
-    with gated(kafka_version="2.8", topic_config=config) as (wire, gate):
+    with gated(version="2.8", topic_config=config) as (wire, gate):
         rows = [(1000 + n, None, b"long %d" % n, ()) for n in range(5)]
         records = build_message_set(magic, numbered(rows), codec=codec)
         connection = wire.connection(1, "long")

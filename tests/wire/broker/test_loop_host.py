@@ -322,7 +322,7 @@ def test_cluster_with_all_brokers_stopped_has_no_address() -> None:
 
 
 def test_repr_of_broker_shows_address_release_and_state() -> None:
-    broker = kafkalet.Broker(kafka_version="3.9")
+    broker = kafkalet.Broker(version="3.9")
     assert repr(broker) == "<Broker not running, Kafka 3.9>"
     with broker:
         assert repr(broker) == f"<Broker running at 127.0.0.1:{broker.port}, Kafka 3.9>"

@@ -29,7 +29,7 @@ SELECTION = ["--only", "lo_every_version,lo_time_equal"]
 @pytest.fixture(scope="module")
 def broker() -> Iterator[str]:
     """The address of a broker that answers as 3.9, which differs from 4.4."""
-    with kafkalet.Broker(kafka_version="3.9") as found:
+    with kafkalet.Broker(version="3.9") as found:
         yield found.bootstrap_servers
 
 

@@ -24,7 +24,7 @@ SHORT = ["--histories", "1", "--groups", "list_offsets"]
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[str]:
-    with kafkalet.Broker(kafka_version="3.9") as found:
+    with kafkalet.Broker(version="3.9") as found:
         yield found.bootstrap_servers
 
 
@@ -67,7 +67,7 @@ def test_invalid_address_is_refused(broker: str) -> None:
 
 
 def test_topics_and_groups_are_removed_from_both_brokers(broker: str, tmp_path: Path) -> None:
-    with kafkalet.Broker(kafka_version="3.9") as other:
+    with kafkalet.Broker(version="3.9") as other:
         options = ["--groups", "produce,groups,transactions,topics", "--histories", "1", "--out", str(tmp_path)]
         assert main(["--between", broker, other.bootstrap_servers, *options]) == 0
         topics = []

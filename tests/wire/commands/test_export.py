@@ -190,7 +190,7 @@ def test_directory_in_use_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_properties_that_the_release_does_not_accept_are_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with kafkalet.Broker(data_dir=tmp_path, kafka_version="3.9") as broker:
+    with kafkalet.Broker(data_dir=tmp_path, version="3.9") as broker:
         broker.topic("t", 1, config={"segment.bytes": "4000"})
     assert main(["export", "--data-dir", str(tmp_path), "--kafka-version", "4.4"]) == 1
     assert "Invalid value 4000 for configuration segment.bytes" in capsys.readouterr().err

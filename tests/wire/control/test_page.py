@@ -35,7 +35,7 @@ def browser() -> Iterator["Browser"]:
 @pytest.fixture(scope="module")
 def three() -> Iterator[Asking]:
     """The control API of three brokers. Each test uses its own topics. Records are old, and must not be deleted."""
-    with asking(brokers=3, kafka_version="3.9", config={"log.retention.ms": -1}) as found:
+    with asking(brokers=3, version="3.9", config={"log.retention.ms": -1}) as found:
         yield found
 
 

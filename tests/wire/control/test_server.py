@@ -303,7 +303,7 @@ def _fitting(shape: Shape) -> st.SearchStrategy[Any]:
 def impatient() -> Iterator[Asking]:
     """An API whose waits time out immediately."""
     with asking() as api:
-        api.cluster.timeout_s = 0.0
+        api.cluster.timeout = 0.0
         api.post("/v1/topics", {"name": "t"})
         yield api
 

@@ -12,7 +12,7 @@ from tools.recording.command import main
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[str]:
-    with kafkalet.Broker(kafka_version="3.9") as found:
+    with kafkalet.Broker(version="3.9") as found:
         yield found.bootstrap_servers
 
 

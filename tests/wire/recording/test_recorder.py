@@ -17,7 +17,7 @@ from tools.recording.scenarios import definitions
 
 @pytest.fixture(scope="module")
 def target() -> Iterator[Target]:
-    with kafkalet.Broker(kafka_version="3.9", config=broker_properties("3.9")) as broker:
+    with kafkalet.Broker(version="3.9", config=broker_properties("3.9")) as broker:
         yield Target(broker.bootstrap_servers)
 
 
@@ -29,7 +29,7 @@ def test_recorded_cases_equal_those_of_apache_kafka(name: str, target: Target) -
 
 def test_recorded_tokens_equal_those_of_apache_kafka() -> None:
     config = broker_properties("3.9") | WITH_ACLS | TOKEN_PROPERTIES
-    with kafkalet.Broker(kafka_version="3.9", config=config) as broker:
+    with kafkalet.Broker(version="3.9", config=config) as broker:
         target = Target(broker.bootstrap_servers, acl=True, tokens=True)
         steps = record(definitions()["tokens_described"], target, "3.9")
     assert cases(steps) == cases(load("tokens_described").steps["3.9"])

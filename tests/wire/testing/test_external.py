@@ -175,7 +175,7 @@ def test_external_cluster_skips_tests_that_need_kafkalet(pytester: pytest.Pytest
         @pytest.mark.parametrize("number", [1, 2])
         def test_topics(kafka, number):
             assert kafka.topic("orders").partitions == 6
-            assert kafka.timeout_s == 3
+            assert kafka.timeout == 3
 
         def test_clock(kafka):
             kafka.clock.advance(hours=1)

@@ -216,7 +216,7 @@ def test_fixture_of_the_user_replaces_that_of_the_plugin_everywhere(pytester: py
 
         @pytest.fixture
         def kafka():
-            with kafkalet.Broker(kafka_version="2.8") as broker:
+            with kafkalet.Broker(version="2.8") as broker:
                 yield broker
 
         def test_one(kafka, kafka_topic, kafka_env):
@@ -514,11 +514,11 @@ def test_timeout_of_the_run_is_that_of_the_brokers(
         import pytest
 
         def test_one(kafka, kafka_session, kafka_cluster, kafka_factory):
-            assert {{b.timeout_s for b in (kafka, kafka_session, kafka_cluster, kafka_factory())}} == {{{timeout}}}
+            assert {{b.timeout for b in (kafka, kafka_session, kafka_cluster, kafka_factory())}} == {{{timeout}}}
 
         @pytest.mark.kafka(timeout=1)
         def test_two(kafka):
-            assert kafka.timeout_s == 1
+            assert kafka.timeout == 1
         """
     )
     run(pytester, *arguments).assert_outcomes(passed=2)
@@ -538,7 +538,7 @@ def test_report_of_a_failed_test_has_a_section_for_each_of_its_brokers(pytester:
 
         @pytest.fixture
         def mine():
-            with kafkalet.Broker(kafka_version="2.8") as broker:
+            with kafkalet.Broker(version="2.8") as broker:
                 yield broker
 
         def test_fails(kafka_session, mine, kafka, kafka_factory):

@@ -221,7 +221,7 @@ def test_each_of_several_event_loops_has_its_own_broker() -> None:
 
 def test_brokers_may_be_nested() -> None:
     with kafkalet.Broker() as outer, kafkalet.Cluster(brokers=2) as inner:
-        with kafkalet.Broker(kafka_version="2.8") as innermost:
+        with kafkalet.Broker(version="2.8") as innermost:
             for number, broker in enumerate((outer, inner, innermost)):
                 broker.topic("t").send(str(number))
         assert (outer.topic("t").values(), inner.topic("t").values()) == ([b"0"], [b"1"])

@@ -256,7 +256,7 @@ def test_unsupported_requests_are_listed(kafka: Broker) -> None:
 
 
 def test_version_out_of_range_is_listed() -> None:
-    with Broker(kafka_version="3.9") as kafka:
+    with Broker(version="3.9") as kafka:
         for _ in range(2):
             with pytest.raises(Closed):
                 connected(kafka, "new").ask(Api.METADATA, 13)
@@ -271,7 +271,7 @@ def test_version_out_of_range_is_listed() -> None:
 
 
 def test_api_versions_in_any_version_is_supported() -> None:
-    with Broker(kafka_version="2.8") as kafka:
+    with Broker(version="2.8") as kafka:
         client = KafkaConsumer(bootstrap_servers=kafka.bootstrap_servers)
         client.topics()
         client.close()

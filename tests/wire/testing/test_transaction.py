@@ -18,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning
 @pytest.fixture(params=["newest", "3.9", "2.8"])
 def kafka(request: pytest.FixtureRequest) -> Iterator[Broker]:
     """A broker with each version of transactions: since 4.0, each transaction has its own epoch."""
-    with Broker(kafka_version=request.param) as broker:
+    with Broker(version=request.param) as broker:
         yield broker
 
 

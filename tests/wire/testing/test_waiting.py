@@ -11,7 +11,7 @@ from kafkalet.testing.waiting import timeout_s, wait
 
 def test_default_timeout_is_that_of_the_cluster() -> None:
     broker = Broker()
-    broker.timeout_s = 3
+    broker.timeout = 3
     assert timeout_s(broker, None) == 3
 
 

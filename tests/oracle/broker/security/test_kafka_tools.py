@@ -30,7 +30,7 @@ def tool(tmp_path: Path) -> Iterator[Callable[..., str]]:
         pytest.skip(f"{JARS} has no kafka-tools jar: install it with `mvn dependency:copy`")
     client = tmp_path / "client.properties"
 
-    with kafkalet.Broker(kafka_version=RELEASE, config=WITH_TOKENS) as broker:
+    with kafkalet.Broker(version=RELEASE, config=WITH_TOKENS) as broker:
 
         def run(main: str, *arguments: str, jaas: str = PLAIN) -> str:
             mechanism = "PLAIN" if jaas == PLAIN else "SCRAM-SHA-256"

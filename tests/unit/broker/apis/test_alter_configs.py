@@ -29,7 +29,7 @@ def test_property_left_out_of_the_request_returns_to_its_default() -> None:
 
 
 def test_cluster_wide_properties_are_replaced() -> None:
-    with asking(kafka_version="3.9") as ask:
+    with asking(version="3.9") as ask:
         assert alter(ask, BROKER, "", max_connections="5")["error_code"] == 0
         assert alter(ask, BROKER, "", message_max_bytes="500")["error_code"] == 0
         node = ask.cluster._server.nodes[1]
@@ -75,7 +75,7 @@ def test_broker_id_is_parsed_like_in_java() -> None:
     ("release", "code"), [("2.6", Code.UNKNOWN_SERVER_ERROR), ("2.7", Code.UNKNOWN_TOPIC_OR_PARTITION)]
 )
 def test_unknown_topic_is_refused(release: str, code: Code) -> None:
-    with asking(kafka_version=release) as ask:
+    with asking(version=release) as ask:
         resource = {"resource_type": TOPIC, "resource_name": "unknown", "configs": []}
         answer = ask(Api.ALTER_CONFIGS, 1, resources=[resource], validate_only=False)
         assert answer["responses"][0]["error_code"] == code

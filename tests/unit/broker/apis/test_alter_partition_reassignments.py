@@ -136,7 +136,7 @@ def test_reassignment_is_validated(replicas: list[int], fields: dict[str, Any], 
 
 
 def test_duplicate_partition_with_zookeeper_returns_the_last_result() -> None:
-    with asking(kafka_version="2.8") as ask:
+    with asking(version="2.8") as ask:
         ask.cluster.create_topic("t")
         partitions = [[{"partition_index": 0, "replicas": replicas}] for replicas in ([1], [9])]
         topics = [{"name": "t", "partitions": wished} for wished in partitions]

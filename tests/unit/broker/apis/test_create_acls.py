@@ -97,7 +97,7 @@ def test_invalid_super_user_prevents_the_start() -> None:
 
 @pytest.mark.parametrize(("release", "message"), [("2.4", None), ("2.5", "")])
 def test_message_of_success_is_null_in_old_releases(release: str, message: str | None) -> None:
-    with authorizing(config=SUPER_USER, kafka_version=release) as ask:
+    with authorizing(config=SUPER_USER, version=release) as ask:
         assert ask(Api.CREATE_ACLS, 1, creations=[creation("t")])["results"] == [
             {"error_code": 0, "error_message": message}
         ]

@@ -56,7 +56,7 @@ def test_validate_only_creates_no_partitions() -> None:
 
 @pytest.mark.parametrize(("release", "code"), [("3.9", -1), ("4.4", 44)])
 def test_too_many_partitions_are_refused(release: str, code: int) -> None:
-    with asking(kafka_version=release) as ask:
+    with asking(version=release) as ask:
         ask.cluster.create_topic("t", 1)
         assert grow(ask, 2**31 - 1)["error_code"] == code
         assert len(leaders(ask)) == 1

@@ -40,7 +40,7 @@ def test_missing_counts_come_from_broker_properties() -> None:
 
 
 def test_response_contains_the_properties_of_tiered_storage_in_3_3() -> None:
-    with asking(kafka_version="3.3") as ask:
+    with asking(version="3.3") as ask:
         [made] = create(ask, {"name": "t"}, version=5)
         found = {config["name"]: config["value"] for config in made["configs"]}
         assert len(found) == 29

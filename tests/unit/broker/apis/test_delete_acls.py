@@ -33,7 +33,7 @@ def test_acl_is_in_the_result_of_each_filter_that_matches() -> None:
 
 
 def test_acl_is_in_the_result_of_the_first_filter_with_zookeeper() -> None:
-    with authorizing(config=SUPER_USER, kafka_version="2.8") as ask:
+    with authorizing(config=SUPER_USER, version="2.8") as ask:
         grant(ask, Operation.READ, ResourceType.TOPIC, "t")
         results = ask(Api.DELETE_ACLS, 2, filters=[acl_filter("t")] * 2)["filter_results"]
         assert [len(result["matching_acls"]) for result in results] == [1, 0]

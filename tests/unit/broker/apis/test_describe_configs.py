@@ -30,7 +30,7 @@ def synonyms(config: dict[str, Any]) -> list[tuple[str, str | None, int]]:
 
 
 def test_broker_returns_all_properties_of_its_release() -> None:
-    with asking(kafka_version="3.9") as ask:
+    with asking(version="3.9") as ask:
         assert describe(ask, BROKER, "1").keys() == catalog((3, 9)).keys()
 
 
@@ -124,7 +124,7 @@ def test_broker_id_is_parsed_like_in_java(name: str) -> None:
 
 @pytest.mark.parametrize(("release", "message"), [("2.6", None), ("2.7", "")])
 def test_missing_message_is_null_in_old_releases(release: str, message: str | None) -> None:
-    with asking(kafka_version=release) as ask:
+    with asking(version=release) as ask:
         ask.cluster.create_topic("t")
         resources = [{"resource_type": TOPIC, "resource_name": name, "configuration_keys": []} for name in ("t", "no")]
         results = ask(Api.DESCRIBE_CONFIGS, 1, resources=resources)["results"]
@@ -134,7 +134,7 @@ def test_missing_message_is_null_in_old_releases(release: str, message: str | No
 
 @pytest.mark.parametrize(("release", "is_default"), [("2.6", True), ("2.7", False)])
 def test_v0_marks_defaults_only_in_old_releases(release: str, is_default: bool) -> None:
-    with asking(kafka_version=release) as ask:
+    with asking(version=release) as ask:
         ask.cluster.create_topic("t", config={"retention.ms": "5"})
         keys = ["cleanup.policy", "retention.ms"]
         resource = {"resource_type": TOPIC, "resource_name": "t", "configuration_keys": keys}
@@ -144,7 +144,7 @@ def test_v0_marks_defaults_only_in_old_releases(release: str, is_default: bool) 
 
 
 def test_properties_of_tiered_storage_are_hidden_until_they_are_set_in_3_3() -> None:
-    with asking(kafka_version="3.3") as ask:
+    with asking(version="3.3") as ask:
         ask.cluster.create_topic("t")
         assert not [name for name in describe(ask, TOPIC, "t") if "local" in name or "remote" in name]
         texts = {"local.retention.ms": "100", "local.retention.bytes": "-2", "remote.storage.enable": "true"}

@@ -53,7 +53,7 @@ def test_broker_limits_the_page_size() -> None:
 
 @pytest.mark.parametrize(("release", "isr", "eligible"), [("3.9", [2], []), ("4.4", [], [2])])
 def test_partition_without_leader_has_no_error(release: str, isr: list[int], eligible: list[int]) -> None:
-    with asking(brokers=2, kafka_version=release) as ask:
+    with asking(brokers=2, version=release) as ask:
         ask.cluster.create_topic("t", assignments=[[2]])
         ask.cluster.stop_broker(2)
         answer = ask(Api.DESCRIBE_TOPIC_PARTITIONS, 0, topics=[{"name": "t"}], response_partition_limit=9, cursor=None)

@@ -81,7 +81,7 @@ def test_election_of_all_partitions_returns_only_those_that_needed_one() -> None
 
 
 def test_response_with_zookeeper_omits_duplicates_and_empty_topics() -> None:
-    with asking(topics=["t"], kafka_version="2.8") as ask:
+    with asking(topics=["t"], version="2.8") as ask:
         assert elect(ask, PREFERRED) == {}
         assert elect(ask, PREFERRED, "t", "t") == {"t": [NOT_NEEDED]}
 
@@ -95,7 +95,7 @@ def test_invalid_request_is_refused(kind: int, timeout_ms: int, code: int) -> No
 
 @pytest.mark.parametrize(("release", "code"), [("2.8", Code.UNKNOWN_SERVER_ERROR), ("3.9", Code.INVALID_REQUEST)])
 def test_unknown_election_type_is_refused(release: str, code: Code) -> None:
-    with asking(kafka_version=release) as ask:
+    with asking(version=release) as ask:
         with pytest.raises(KafkaError) as refused:
             ask(Api.ELECT_LEADERS, 2, election_type=7, topic_partitions=None)
         assert refused.value.code is code

@@ -14,8 +14,8 @@ ONE = {"offsets.topic.num.partitions": "3", "transaction.state.log.num.partition
 
 
 @contextmanager
-def staged(brokers: int, kafka_version: str = "newest", **config: str) -> Iterator[Stage]:
-    stage = Stage(brokers, kafka_version, **config)
+def staged(brokers: int, version: str = "newest", **config: str) -> Iterator[Stage]:
+    stage = Stage(brokers, version, **config)
     try:
         yield stage
     finally:

@@ -114,7 +114,7 @@ def test_append_and_subtract_treat_lists_as_sets(before: list[str], operation: i
 @pytest.mark.parametrize(("release", "code"), [("2.8", 0), ("3.9", 40), ("4.4", 40)])
 def test_list_does_not_grow_beyond_what_a_response_can_hold_without_zookeeper(release: str, code: int) -> None:
     name = "follower.replication.throttled.replicas"
-    with asking(kafka_version=release) as ask:
+    with asking(version=release) as ask:
         ask.cluster.create_topic("t", config={name: ",".join(f"{index}:1" for index in range(4000))})
         result = alter(ask, TOPIC, "t", (name, APPEND, ",".join(f"{index}:1" for index in range(4000, 5000))))
         assert result["error_code"] == code
@@ -145,7 +145,7 @@ def test_change_that_a_broker_component_refuses_returns_invalid_request(name: st
 
 
 def test_invalid_value_with_zookeeper_names_the_resource() -> None:
-    with asking(kafka_version="2.8") as ask:
+    with asking(version="2.8") as ask:
         answer = alter(ask, BROKER, "1", ("num.io.threads", SET, "0"))
         prefix = "Invalid config value for resource ConfigResource(type=BROKER, name='1'): "
         bound = "Invalid value 0 for configuration num.io.threads: Value must be at least 1"
@@ -154,7 +154,7 @@ def test_invalid_value_with_zookeeper_names_the_resource() -> None:
 
 @pytest.mark.parametrize(("kind", "name", "key"), [(TOPIC, "t", "retention.ms"), (BROKER, "", "num.io.threads")])
 def test_append_to_other_than_a_list_with_zookeeper_returns_invalid_request(kind: int, name: str, key: str) -> None:
-    with asking(kafka_version="2.8", topics=["t"]) as ask:
+    with asking(version="2.8", topics=["t"]) as ask:
         answer = alter(ask, kind, name, (key, APPEND, "x"))
         message = f"Config value append is not allowed for config key: {key}"
         assert (answer["error_code"], answer["error_message"]) == (Code.INVALID_REQUEST, message)
@@ -163,6 +163,6 @@ def test_append_to_other_than_a_list_with_zookeeper_returns_invalid_request(kind
 
 
 def test_missing_topic_is_checked_before_the_value_with_zookeeper() -> None:
-    with asking(kafka_version="2.8") as ask:
+    with asking(version="2.8") as ask:
         answer = alter(ask, TOPIC, "nope", ("retention.ms", SET, "x"))
         assert answer["error_code"] == Code.UNKNOWN_TOPIC_OR_PARTITION

@@ -85,7 +85,7 @@ def test_empty_group_id_is_valid() -> None:
     ],
 )
 def test_commit_with_generation_for_an_unknown_group_is_refused(kafka_version: str, version: int, code: int) -> None:
-    with committing(kafka_version=kafka_version) as client:
+    with committing(version=kafka_version) as client:
         said: Said = {"generation_id_or_member_epoch": 3, "member_id": "m"}
         assert client.commit({0: 5}, version=version, **said) == {("t", 0): code}
         assert client.stage.cluster.group("g").state == "Dead"
@@ -128,14 +128,14 @@ def test_commit_to_another_broker_returns_not_coordinator() -> None:
 
 
 def test_v0_is_refused_without_zookeeper() -> None:
-    with committing(kafka_version="3.9") as client:
+    with committing(version="3.9") as client:
         assert client.commit({0: 5, 9: 5}, version=0) == {("t", 0): 35, ("t", 9): 35}
         assert client.commit({9: 5}, version=0) == {("t", 9): 3}
         assert client.fetch(0) == [-1]
 
 
 def test_offsets_in_zookeeper_are_separate() -> None:
-    with committing(kafka_version="2.8", config={"offset.metadata.max.bytes": "4"}) as client:
+    with committing(version="2.8", config={"offset.metadata.max.bytes": "4"}) as client:
         assert client.commit({0: 5, 9: 5}, version=0, metadata="lost") == {("t", 9): 3, ("t", 0): 0}
         assert client.commit({1: 5}, version=0, metadata="too long") == {("t", 1): 12}
         assert client.fetch(0) == [-1]
@@ -157,7 +157,7 @@ def test_expiration_time_overflows_as_in_java(version: int, retention_ms: int) -
 
 @pytest.mark.parametrize(("release", "state"), [("3.9", "Empty"), ("4.4", "Dead")])
 def test_group_without_records_is_described_after_the_next_record_of_its_shard(release: str, state: str) -> None:
-    with committing(kafka_version=release) as client:
+    with committing(version=release) as client:
         assert client.commit({0: 5}, metadata="m" * 5000) == {("t", 0): Code.OFFSET_METADATA_TOO_LARGE}
         assert described(client) == state
         client.shard.append([StateRecord(b"\0\2\0\1x", None)])

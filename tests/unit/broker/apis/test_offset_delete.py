@@ -64,7 +64,7 @@ def test_members_with_unknown_subscriptions_keep_all_offsets() -> None:
 
 @pytest.mark.parametrize(("kafka_version", "state"), [("newest", "Empty"), ("3.9", "Dead")])
 def test_group_is_removed_with_its_last_offset_before_4_0(kafka_version: str, state: str) -> None:
-    with committing(kafka_version=kafka_version) as client:
+    with committing(version=kafka_version) as client:
         client.commit({0: 5, 1: 6})
         group = client.stage.cluster.group("g")
         client.delete(0)
@@ -75,7 +75,7 @@ def test_group_is_removed_with_its_last_offset_before_4_0(kafka_version: str, st
 
 @pytest.mark.parametrize(("kafka_version", "answers"), [("newest", 2), ("3.9", 1)])
 def test_duplicate_partition_is_returned_once_before_4_0(kafka_version: str, answers: int) -> None:
-    with committing(kafka_version=kafka_version) as client:
+    with committing(version=kafka_version) as client:
         client.commit({0: 5})
         assert len(client.delete(0, 0)["topics"][0]["partitions"]) == answers
 
@@ -97,7 +97,7 @@ def test_response_waits_for_the_replicas() -> None:
 
 @pytest.mark.parametrize(("release", "topics"), [("3.9", 1), ("4.4", 2)])
 def test_topic_listed_twice_is_returned_twice_since_4_0(release: str, topics: int) -> None:
-    with committing(kafka_version=release) as client:
+    with committing(version=release) as client:
         client.commit({0: 5})
         asked = [{"name": "t", "partitions": [{"partition_index": index}]} for index in (0, 1)]
         answer = client.stage.ask(Api.OFFSET_DELETE, 0, client.node, group_id=client.group_id, topics=asked)

@@ -143,7 +143,7 @@ def test_require_stable_does_not_wait_for_replicas_before_4_0() -> None:
 
 def test_duplicate_partition_is_returned_once_before_4_0() -> None:
     topics = [of("t", 0, 0), of("u"), of("t", 0, 1)]
-    with committing(kafka_version="3.9") as client:
+    with committing(version="3.9") as client:
         answer = client.begin_fetch(topics=topics).answer()
         assert [(topic["name"], len(topic["partitions"])) for topic in answer["topics"]] == [("t", 2)]
     with committing() as client:
@@ -156,6 +156,6 @@ def test_duplicate_partition_is_returned_once_before_4_0() -> None:
 
 
 def test_v0_is_refused_without_zookeeper() -> None:
-    with committing(kafka_version="3.9") as client:
+    with committing(version="3.9") as client:
         answer = client.begin_fetch(0, 0, 9, version=0).answer()
         assert [one["error_code"] for one in answer["topics"][0]["partitions"]] == [35, 35]

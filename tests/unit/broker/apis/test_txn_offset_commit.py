@@ -72,7 +72,7 @@ def test_group_outside_the_transaction_is_refused(version: int, code: int) -> No
 
 @pytest.mark.parametrize(("kafka_version", "code"), [("3.5", Code.NONE), ("3.6", Code.INVALID_TXN_STATE)])
 def test_transaction_is_not_verified_before_3_6(kafka_version: str, code: int) -> None:
-    with committing(kafka_version=kafka_version) as client:
+    with committing(version=kafka_version) as client:
         assert client.commit_in(initialized(client), {0: 5}) == {("t", 0): code}
 
 
@@ -118,7 +118,7 @@ def test_member_is_checked() -> None:
     ],
 )
 def test_commit_with_generation_for_an_unknown_group_is_refused(kafka_version: str, version: int, code: int) -> None:
-    with committing(kafka_version=kafka_version) as client:
+    with committing(version=kafka_version) as client:
         said: Said = {"generation_id_or_member_epoch": 3, "member_id": "m"}
         assert client.commit_in(client.begin_transaction(), {0: 5}, version=version, **said) == {("t", 0): code}
 
@@ -130,7 +130,7 @@ def test_missing_group_is_created() -> None:
 
 
 def test_negative_producer_epoch_is_refused() -> None:
-    with committing(kafka_version="3.5") as client:
+    with committing(version="3.5") as client:
         producer_id, _ = client.begin_transaction()
         assert client.commit_in((producer_id, -1), {0: 5}) == {("t", 0): Code.UNKNOWN_SERVER_ERROR}
 
@@ -139,7 +139,7 @@ def test_negative_producer_epoch_is_refused() -> None:
 def test_failed_commit_drops_earlier_ones_before_4_0(
     kafka_version: str, stays: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with committing(kafka_version=kafka_version) as client:
+    with committing(version=kafka_version) as client:
         producer = client.begin_transaction()
         client.commit_in(producer, {0: 5, 1: 6})
         with monkeypatch.context() as patched:

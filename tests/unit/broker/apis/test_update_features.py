@@ -45,7 +45,7 @@ def test_single_refusal_refuses_all_since_4_0() -> None:
 
 
 def test_features_change_independently_before_4_0() -> None:
-    with asking(kafka_version="3.9") as ask:
+    with asking(version="3.9") as ask:
         answer = update(ask, ("nope", 1, UPGRADE), ("metadata.version", 20, DOWNGRADE), version=1)
         assert [(result["feature"], result["error_code"]) for result in answer["results"]] == [
             ("metadata.version", 0),
@@ -62,7 +62,7 @@ def test_validate_only_does_not_change_the_level() -> None:
 
 @pytest.mark.parametrize(("name", "level"), [("nope", 1), ("nope", 0), ("", 1)])
 def test_every_change_fails_with_zookeeper(name: str, level: int) -> None:
-    with asking(kafka_version="2.8") as ask:
+    with asking(version="2.8") as ask:
         [result] = update(ask, (name, level, UPGRADE), version=0)["results"]
         assert (result["feature"], result["error_code"]) == (name, 42)
 
@@ -81,7 +81,7 @@ def test_validate_only_does_not_change_finalized_features() -> None:
     ],
 )
 def test_refusal_with_zookeeper_explains_the_change(level: int, allow_downgrade: bool, message: str) -> None:
-    with asking(kafka_version="2.8") as ask:
+    with asking(version="2.8") as ask:
         wanted = {"feature": "f", "max_version_level": level, "allow_downgrade": allow_downgrade}
         [result] = ask(Api.UPDATE_FEATURES, 0, feature_updates=[wanted])["results"]
         assert result["error_message"] == message

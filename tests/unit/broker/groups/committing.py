@@ -136,12 +136,12 @@ def offsets_of(answer: dict[str, Any]) -> list[int]:
 @contextmanager
 def committing(
     brokers: int = 1,
-    kafka_version: str = "newest",
+    version: str = "newest",
     partitions: int = 3,
     config: Mapping[str, str] | None = None,
 ) -> Iterator[Committing]:
     """A cluster with a topic "t", and a client that commits for the group "g"."""
-    stage = Stage(brokers, kafka_version, **(QUICK | dict(config or {})))
+    stage = Stage(brokers, version, **(QUICK | dict(config or {})))
     try:
         stage.cluster.create_topic("t", partitions, brokers)
         client = Committing(stage)

@@ -173,7 +173,7 @@ def test_forget_pending_drops_only_given_partitions() -> None:
 
 @pytest.mark.parametrize("kafka_version", ["newest", "3.9"])
 def test_restart_preserves_all_offsets(kafka_version: str) -> None:
-    with committing(kafka_version=kafka_version) as client:
+    with committing(version=kafka_version) as client:
         client.commit({0: 5, 1: 6, 2: 7}, metadata="said")
         client.commit({0: 8})
         client.delete(2)

@@ -52,7 +52,7 @@ def test_offset_with_retention_time_expires_at_that_time() -> None:
 
 
 def test_before_kip_211_each_offset_expires_separately() -> None:
-    with committing(kafka_version="2.0", config=SHORT) as client:
+    with committing(version="2.0", config=SHORT) as client:
         client.commit({0: 5}, version=2)
         [committed] = [one for each in client.shard.offsets.committed("g").values() for one in each.values()]
         assert committed.expire_timestamp_ms == client.stage.clock.now_ms() + RETENTION_MS
@@ -137,7 +137,7 @@ def test_offsets_are_removed_with_deleted_topic() -> None:
 
 @pytest.mark.parametrize(("kafka_version", "left"), [("newest", ["g"]), ("3.9", [])])
 def test_before_4_0_group_is_removed_with_topic_of_last_offset(kafka_version: str, left: list[str]) -> None:
-    with committing(kafka_version=kafka_version) as client:
+    with committing(version=kafka_version) as client:
         client.commit({0: 5})
         client.stage.ask(Api.DELETE_TOPICS, 3, 1, topic_names=["t"], timeout_ms=1000)
         assert groups_of(client) == left

@@ -35,7 +35,7 @@ def test_append_without_records_writes_nothing() -> None:
 
 @pytest.mark.parametrize(("kafka_version", "sequence"), [("newest", 0), ("3.9", -1)])
 def test_before_4_0_only_offsets_have_sequence(kafka_version: str, sequence: int) -> None:
-    with committing(kafka_version=kafka_version) as client:
+    with committing(version=kafka_version) as client:
         client.shard.append([RECORD])
         client.commit({0: 5})
         assert [batch.base_sequence for batch, _ in client.shard.log.read()] == [sequence, 0]

@@ -93,6 +93,6 @@ def test_replication_of_marker_times_out() -> None:
 
 
 def test_message_format_without_transactions_refuses_marker() -> None:
-    with on_the_wire(kafka_version="2.8", topic_config={"message.format.version": "0.10.0"}) as wire:
+    with on_the_wire(version="2.8", topic_config={"message.format.version": "0.10.0"}) as wire:
         wire.cluster._server.call(lambda: wire.cluster._server.leadership.leader_of("t", 0).append(batch(b"a")))
         assert write(wire) == [Code.UNSUPPORTED_FOR_MESSAGE_FORMAT]

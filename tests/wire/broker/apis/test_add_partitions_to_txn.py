@@ -100,14 +100,14 @@ def test_duplicate_partition_is_returned_twice(tx: Tx) -> None:
 
 
 def test_duplicate_partition_is_returned_once_before_3_6() -> None:
-    with producing(kafka_version="3.5") as tx:
+    with producing(version="3.5") as tx:
         assert tx.wire.ask("AddPartitionsToTxn", 3, {**tx.who, "topics": [{"name": "t", "partitions": [0, 0]}] * 2})[
             "topics"
         ] == [{"name": "t", "partitions": [{"partition_index": 0, "error_code": Code.NONE}]}]
 
 
 def test_broker_of_3_9_can_add_partitions() -> None:
-    with producing(kafka_version="3.9") as tx:
+    with producing(version="3.9") as tx:
         assert add_many(tx, wanted(tx)) == {"x": {("t", 0): Code.NONE}}
 
 

@@ -45,7 +45,7 @@ def test_duplicate_entity_is_refused_once() -> None:
 
 
 def test_last_duplicate_entity_wins_with_zookeeper() -> None:
-    with asking(kafka_version="2.8") as ask:
+    with asking(version="2.8") as ask:
         assert alter(ask, entry({"user": "u"}, **{PRODUCE: 5.0}), entry({"user": "u"}, **{PRODUCE: 6.0})) == [0]
         assert ask.cluster._server.metadata.client_quotas == {frozenset({("user", "u")}): {PRODUCE: 6.0}}
 

@@ -49,7 +49,7 @@ def stored(users: Users) -> set[tuple[str, int, int]]:
 @pytest.mark.parametrize(("release", "message"), [("2.8", ""), ("3.9", None), ("4.4", None)])
 def test_credentials_are_stored_replaced_and_removed(release: str, message: str | None) -> None:
     done = (0, message)
-    with secured(SECURED, kafka_version=release) as users:
+    with secured(SECURED, version=release) as users:
         assert altered(users, put("a"), put("b", 2, 16384)) == {"a": done, "b": done}
         assert altered(users, put("a", 1, 5000)) == {"a": done}
         assert stored(users) == {("a", 1, 5000), ("b", 2, 16384)}
@@ -84,7 +84,7 @@ def test_stored_credential_is_derived_from_salted_password(mechanism: ScramMecha
 def test_unacceptable_entry_is_refused_without_harm_to_others(
     release: str, entry: dict[str, Any], error: tuple[int, str]
 ) -> None:
-    with secured(SECURED, kafka_version=release) as users:
+    with secured(SECURED, version=release) as users:
         altered(users, put("b"))
         assert altered(users, put("c"), entry)[entry["name"]] == error
         assert stored(users) == {("b", 1, 4096), ("c", 1, 4096)}
@@ -92,7 +92,7 @@ def test_unacceptable_entry_is_refused_without_harm_to_others(
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_same_credential_twice_is_refused(release: str) -> None:
-    with secured(SECURED, kafka_version=release) as users:
+    with secured(SECURED, version=release) as users:
         altered(users, put("a"))
         assert altered(users, put("a"), put("a")) == {"a": TWICE}
         assert altered(users, drop("a"), drop("a"), drop("a")) == {"a": TWICE}
@@ -108,7 +108,7 @@ def test_both_mechanisms_of_a_user_are_refused() -> None:
 
 
 def test_both_mechanisms_of_a_user_are_altered_with_zookeeper() -> None:
-    with secured(SECURED, kafka_version="2.8") as users:
+    with secured(SECURED, version="2.8") as users:
         assert altered(users, put("a"), put("a", 2)) == {"a": (0, "")}
         assert altered(users, drop("a", 2), put("a", 1, 5000)) == {"a": (0, "")}
         assert stored(users) == {("a", 1, 5000)}
@@ -116,7 +116,7 @@ def test_both_mechanisms_of_a_user_are_altered_with_zookeeper() -> None:
 
 @pytest.mark.parametrize(("release", "error"), [("2.8", TOO_FEW), ("4.4", UNKNOWN_MECHANISM)])
 def test_error_of_several_is_that_of_release(release: str, error: tuple[int, str]) -> None:
-    with secured(SECURED, kafka_version=release) as users:
+    with secured(SECURED, version=release) as users:
         assert altered(users, put("a", 9), put("a", 1, 1)) == {"a": error}
 
 
@@ -130,7 +130,7 @@ def test_empty_salted_password_is_a_server_error() -> None:
 
 def test_empty_salted_password_fails_all_users_with_zookeeper() -> None:
     text = "The server experienced an unexpected error when processing the request."
-    with secured(SECURED, kafka_version="2.8") as users:
+    with secured(SECURED, version="2.8") as users:
         failed = (Code.UNKNOWN_SERVER_ERROR, text)
         assert altered(users, put("a", password=""), put("b")) == {"a": failed, "b": failed}
         assert stored(users) == set()
@@ -138,7 +138,7 @@ def test_empty_salted_password_fails_all_users_with_zookeeper() -> None:
 
 @pytest.mark.parametrize(("release", "message"), [("2.8", None), ("4.4", "Request is not authorized.")])
 def test_request_without_alter_on_cluster_is_refused(release: str, message: str | None) -> None:
-    with secured(SECURED, kafka_version=release) as users:
+    with secured(SECURED, version=release) as users:
         refused = (Code.CLUSTER_AUTHORIZATION_FAILED, message)
         answer = altered(users, put("b"), drop("c"), put("a"), put("b"), user="alice")
         assert list(answer.items()) == [("a", refused), ("b", refused), ("c", refused)]

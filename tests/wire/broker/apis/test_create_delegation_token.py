@@ -48,7 +48,7 @@ def test_lifetime_is_at_most_that_of_cluster(asked_ms: int, lifetime_ms: int) ->
 @pytest.mark.parametrize(("release", "past"), [("3.9", True), ("4.4", False)])
 def test_times_beyond_int64_wrap_around_before_kafka_4(release: str, past: bool) -> None:
     config = {"delegation.token.max.lifetime.ms": str(2**63 - 1)}
-    with secured(WITH_TOKENS | config, kafka_version=release) as users:
+    with secured(WITH_TOKENS | config, version=release) as users:
         assert (created(users, "alice")["max_timestamp_ms"] < 0) is past
 
 
@@ -71,7 +71,7 @@ def test_user_whose_name_is_too_long_for_a_response_gets_no_token(release: str) 
         "user_bob", f'user_{name}="{name}" user_bob'
     )
     config = WITH_TOKENS | {"listener.name.sasl_plaintext.plain.sasl.jaas.config": login}
-    with secured(config, kafka_version=release) as users:
+    with secured(config, version=release) as users:
         refused = users(name, "CreateDelegationToken", 2, renewers=[], max_lifetime_ms=-1)
         assert (refused["error_code"], refused["principal_name"]) == (Code.UNKNOWN_SERVER_ERROR, "ANONYMOUS")
         assert users("admin", "DescribeDelegationToken", 2, owners=None) == {
@@ -97,7 +97,7 @@ def test_renewer_must_be_a_user() -> None:
 
 @pytest.mark.parametrize(("release", "time_ms"), [("2.8", -1), ("3.9", 0), ("4.4", 0)])
 def test_request_without_secret_key_is_refused(release: str, time_ms: int) -> None:
-    with secured(SECURED, kafka_version=release) as users:
+    with secured(SECURED, version=release) as users:
         refused = users("alice", "CreateDelegationToken", 1, renewers=[], max_lifetime_ms=-1)
     assert refused["error_code"] == Code.DELEGATION_TOKEN_AUTH_DISABLED
     assert (refused["expiry_timestamp_ms"], refused["principal_name"]) == (time_ms, "alice")
@@ -105,12 +105,12 @@ def test_request_without_secret_key_is_refused(release: str, time_ms: int) -> No
 
 @pytest.mark.parametrize(("release", "code"), [("2.8", 0), ("3.9", 0), ("4.4", Code.DELEGATION_TOKEN_AUTH_DISABLED)])
 def test_master_key_is_used_before_kafka_4(release: str, code: int) -> None:
-    with secured(SECURED | {"delegation.token.master.key": "k"}, kafka_version=release) as users:
+    with secured(SECURED | {"delegation.token.master.key": "k"}, version=release) as users:
         assert users("alice", "CreateDelegationToken", 1, renewers=[], max_lifetime_ms=-1)["error_code"] == code
 
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_client_of_plaintext_listener_is_refused(release: str) -> None:
-    with secured({"delegation.token.secret.key": "k"}, kafka_version=release) as users:
+    with secured({"delegation.token.secret.key": "k"}, version=release) as users:
         refused = users("", "CreateDelegationToken", 1, renewers=[], max_lifetime_ms=-1)
     assert refused["error_code"] == Code.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED

@@ -59,14 +59,14 @@ def test_missing_group_returns_group_id_not_found_since_v6(wire: Wire) -> None:
 
 @pytest.mark.parametrize(("release", "operations"), [("2.8", 328), ("3.9", 328), ("4.0", 3400), ("newest", 3400)])
 def test_authorized_operations_depend_on_the_release(release: str, operations: int) -> None:
-    with on_the_wire(kafka_version=release) as wire:
+    with on_the_wire(version=release) as wire:
         wire.ask("FindCoordinator", 3, {"key": "g", "key_type": 0})
         assert described(wire, 3, include_authorized_operations=True)["authorized_operations"] == operations
 
 
 @pytest.mark.parametrize(("release", "shown"), [("3.9", ""), ("4.0", "a")])
 def test_unstable_group_hides_assignments_before_4_0(release: str, shown: str) -> None:
-    with on_the_wire(kafka_version=release) as wire:
+    with on_the_wire(version=release) as wire:
         joined(wire)
         member = described(wire, 5)["members"][0]["member_id"]
         wire.ask("JoinGroup", 3, join_body(member_id=member))

@@ -42,7 +42,7 @@ def test_last_sequence_and_timestamp_of_each_producer_are_returned(wire: Wire) -
 
 
 def test_open_transaction_has_a_start_offset() -> None:
-    with on_the_wire(kafka_version="3.5") as wire:  # the last release without transaction verification
+    with on_the_wire(version="3.5") as wire:  # the last release without transaction verification
         wire.produce(batch(b"a"))
         records = batch(b"b", producer_id=7, producer_epoch=0, base_sequence=0, is_transactional=True)
         assert wire.produce(records, transactional_id="x")["error_code"] == Code.NONE

@@ -36,14 +36,14 @@ def described(users: Users, *names: str, all_users: bool = False) -> list[Any]:
 @pytest.mark.parametrize("all_users", [True, False])
 @pytest.mark.parametrize("release", RELEASES)
 def test_request_without_users_returns_all(all_users: bool, release: str) -> None:
-    with secured(SECURED, kafka_version=release) as users:
+    with secured(SECURED, version=release) as users:
         assert described(users, all_users=all_users) == []
         stored(users, ("a", 2, 8192), ("b", 1, 4096), ("a", 1, 4096))
         assert described(users, all_users=all_users) == [("a", [(1, 4096), (2, 8192)]), ("b", [(1, 4096)])]
 
 
 def test_list_of_all_users_is_escaped_before_kafka_3() -> None:
-    with secured(SECURED, kafka_version="2.8") as users:
+    with secured(SECURED, version="2.8") as users:
         stored(users, ("ä b,c=*~.-_", 1, 4096))
         assert [name for name, _ in described(users)] == ["%C3%A4%20b%2Cc%3D%2A%7E.-_"]
         assert described(users, "ä b,c=*~.-_") == [("ä b,c=*~.-_", [(1, 4096)])]
@@ -66,14 +66,14 @@ def test_duplicate_user_is_refused_once() -> None:
 
 @pytest.mark.parametrize(("release", "message"), [("2.8", "Username must not be empty"), ("3.9", UNKNOWN)])
 def test_empty_user_name_is_refused(release: str, message: str) -> None:
-    with secured(SECURED, kafka_version=release) as users:
+    with secured(SECURED, version=release) as users:
         assert described(users, "") == [("", Code.RESOURCE_NOT_FOUND, message)]
 
 
 @pytest.mark.parametrize(("release", "count"), [("2.8", 0), ("3.9", 2), ("4.4", 2)])
 def test_request_without_describe_on_cluster_is_refused(release: str, count: int) -> None:
     refused = {"error_code": Code.CLUSTER_AUTHORIZATION_FAILED, "error_message": None}
-    with secured(SECURED, kafka_version=release) as users:
+    with secured(SECURED, version=release) as users:
         answer = users("alice", "DescribeUserScramCredentials", 0, users=[{"name": "a"}, {"name": "b"}])
         assert answer == {
             "throttle_time_ms": 0,

@@ -28,7 +28,7 @@ def test_token_expires_after_period(period_ms: int) -> None:
 
 @pytest.mark.parametrize(("release", "expires_ms"), [("3.9", NOW + 2**63 - 1 - 2**64), ("4.4", NOW + 7 * DAY_MS)])
 def test_longest_period_wraps_around_before_kafka_4(release: str, expires_ms: int) -> None:
-    with secured(clock=kafkalet.ManualClock(NOW), kafka_version=release) as users:
+    with secured(clock=kafkalet.ManualClock(NOW), version=release) as users:
         assert expired(users, "alice", created(users, "alice"), 2**63 - 1) == (0, expires_ms)
 
 
@@ -50,7 +50,7 @@ def test_only_owner_and_renewers_may_expire_a_token() -> None:
 @pytest.mark.parametrize(("release", "code"), [("2.8", Code.DELEGATION_TOKEN_EXPIRED), ("3.9", 0), ("4.4", 0)])
 def test_expired_token_can_only_be_removed(release: str, code: int) -> None:
     clock = kafkalet.ManualClock(NOW)
-    with secured(clock=clock, kafka_version=release) as users:
+    with secured(clock=clock, version=release) as users:
         token = users("alice", "CreateDelegationToken", 2, renewers=[], max_lifetime_ms=1000)
         clock.advance(1001)
         assert expired(users, "alice", token, 1000)[0] == Code.DELEGATION_TOKEN_EXPIRED

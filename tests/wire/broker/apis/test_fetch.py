@@ -268,7 +268,7 @@ def test_number_of_sessions_is_limited() -> None:
 
 @pytest.mark.parametrize(("release", "records"), [("3.9", None), ("4.4", [])])
 def test_unknown_isolation_level_fails_the_whole_request(release: str, records: list[Plain] | None) -> None:
-    with on_the_wire(kafka_version=release) as wire:
+    with on_the_wire(version=release) as wire:
         answer = wire.ask("Fetch", 12, wire.fetch_body(isolation_level=7))
         assert answer["error_code"] == Code.UNKNOWN_SERVER_ERROR
         assert fetched(answer)["error_code"] == Code.UNKNOWN_SERVER_ERROR
@@ -286,7 +286,7 @@ def test_fetch_past_the_last_stable_offset_may_wait_for_the_transaction(
     release: str, offset: int, is_empty: bool
 ) -> None:
     unverified = {"transaction.partition.verification.enable": False}
-    with on_the_wire(kafka_version=release, config=unverified) as wire:
+    with on_the_wire(version=release, config=unverified) as wire:
         for number in range(2):  # offsets 0 to 2, and 3 to 5
             wire.produce(transactional(number * 3), transactional_id="x")
         body = wire.fetch_body(offset=offset, wait_ms=60_000, isolation_level=1)
@@ -350,7 +350,7 @@ def topic_id_of(wire: Wire) -> str:
 
 @pytest.mark.parametrize(("release", "endpoints"), [("3.9", [2]), ("4.4", [])])
 def test_follower_receives_node_endpoints_before_4_0(release: str, endpoints: list[int]) -> None:
-    with on_the_wire(3, kafka_version=release) as wire:
+    with on_the_wire(3, version=release) as wire:
         wire.cluster.elect_leader("t", 0, 2)
         state = {"replica_state": {"replica_id": 3, "replica_epoch": -1}}
         body = wire.fetch_body(version=16, current_leader_epoch=0, topic_id=topic_id_of(wire), **state)

@@ -12,7 +12,7 @@ from tests.wire.brokers import Wire, batch, fetched, on_the_wire
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[Wire]:
-    with on_the_wire(kafka_version="3.9") as wire:
+    with on_the_wire(version="3.9") as wire:
         yield wire
 
 
@@ -60,7 +60,7 @@ def test_zstd_topic_is_refused_before_v10_even_if_empty(wire: Wire, version: int
 
 
 def test_zstd_topic_is_returned_to_all_versions_since_4_0() -> None:
-    with on_the_wire(kafka_version="4.4", topic_config={"compression.type": "zstd"}) as wire:
+    with on_the_wire(version="4.4", topic_config={"compression.type": "zstd"}) as wire:
         wire.produce(batch(b"a"))
         assert [entry["codec"] for entry in wire.fetch(version=4)["records"]] == ["zstd"]
 
@@ -105,7 +105,7 @@ def test_damage_that_a_conversion_finds_is_logged(wire: Wire, caplog: pytest.Log
 
 
 def test_records_in_the_old_format_are_not_converted() -> None:
-    with on_the_wire(kafka_version="2.8", topic_config={"message.format.version": "0.10.2"}) as wire:
+    with on_the_wire(version="2.8", topic_config={"message.format.version": "0.10.2"}) as wire:
         wire.produce(build_message_set(1, numbered([(1000, None, b"a", ())])), version=2)
         for version in (2, 4, 11):
             assert [entry["magic"] for entry in wire.fetch(version=version)["records"]] == [1]
@@ -114,7 +114,7 @@ def test_records_in_the_old_format_are_not_converted() -> None:
 
 def test_disabled_conversion_allows_records_in_the_old_format() -> None:
     config = {"message.format.version": "0.9.0", "message.downconversion.enable": "false"}
-    with on_the_wire(kafka_version="2.8", topic_config=config) as wire:
+    with on_the_wire(version="2.8", topic_config=config) as wire:
         wire.produce(build_message_set(0, numbered([(-1, None, b"a", ())])), version=0)
         assert [entry["magic"] for entry in wire.fetch(version=0)["records"]] == [0]
 

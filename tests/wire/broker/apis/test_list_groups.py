@@ -70,7 +70,7 @@ def test_type_filter_selects_groups(wire: Wire, types: list[str], found: str) ->
 
 @pytest.mark.parametrize(("release", "found"), [("2.8", ["e", "", ""]), ("3.9", ["e", "e", ""]), ("4.0", ["e"] * 3)])
 def test_comparison_of_states_depends_on_the_release(release: str, found: list[str]) -> None:
-    with on_the_wire(kafka_version=release) as wire:
+    with on_the_wire(version=release) as wire:
         with_groups(wire)
         spelt = ("Empty", "empty", " Empty")
         assert [names(listed(wire, 4, states_filter=[state])) for state in spelt] == found

@@ -137,13 +137,13 @@ def test_v0_refuses_other_special_timestamps(wire: Wire) -> None:
 
 @pytest.mark.parametrize(("release", "times"), [("3.9", 2), ("4.4", 1)])
 def test_duplicate_partition_is_returned_once_since_4_0(release: str, times: int) -> None:
-    with on_the_wire(kafka_version=release) as wire:
+    with on_the_wire(version=release) as wire:
         assert error(wire, 7, partition(-1), partition(-1)) == [Code.INVALID_REQUEST] * times
 
 
 @pytest.mark.parametrize(("release", "topics"), [("3.9", [("t", []), ("t", [0])]), ("4.4", [("t", [0])])])
 def test_topics_without_partitions_are_left_out_since_4_0(release: str, topics: list[tuple[str, list[int]]]) -> None:
-    with on_the_wire(kafka_version=release) as wire:
+    with on_the_wire(version=release) as wire:
         asked = [{"name": "t", "partitions": []}, {"name": "t", "partitions": [partition(-1)]}]
         assert listed(wire.ask("ListOffsets", 7, {"topics": asked})) == topics
 
@@ -158,25 +158,25 @@ def test_topics_without_partitions_are_left_out_since_4_0(release: str, topics: 
     ],
 )
 def test_unknown_isolation_level_is_refused(release: str, replica_id: int, code: Code) -> None:
-    with on_the_wire(kafka_version=release) as wire:
+    with on_the_wire(version=release) as wire:
         assert wire.list_offset(-1, isolation_level=5, replica_id=replica_id)["error_code"] == code
 
 
 def test_unknown_isolation_level_is_checked_after_timestamps_and_duplicates_in_3_9() -> None:
-    with on_the_wire(kafka_version="3.9") as wire:
+    with on_the_wire(version="3.9") as wire:
         assert wire.list_offset(UNKNOWN_TIME, isolation_level=5)["error_code"] == Code.UNSUPPORTED_VERSION
 
 
 @pytest.mark.parametrize("timestamp", [0, 1500, UNKNOWN_TIME, MAX_TIMESTAMP])
 def test_timestamp_lookup_is_refused_in_topics_without_timestamps(timestamp: int) -> None:
-    with on_the_wire(kafka_version="2.8", topic_config={"message.format.version": "0.9.0"}) as wire:
+    with on_the_wire(version="2.8", topic_config={"message.format.version": "0.9.0"}) as wire:
         assert wire.list_offset(timestamp, version=6)["error_code"] == Code.UNSUPPORTED_FOR_MESSAGE_FORMAT
         for special in (LATEST, EARLIEST):
             assert wire.list_offset(special, version=6)["offset"] == 0
 
 
 def test_earliest_has_no_leader_epoch_in_old_formats() -> None:
-    with on_the_wire(kafka_version="2.8", topic_config={"message.format.version": "0.10.2"}) as wire:
+    with on_the_wire(version="2.8", topic_config={"message.format.version": "0.10.2"}) as wire:
         wire.produce(batch(b"a"))
         assert wire.list_offset(EARLIEST, version=6)["leader_epoch"] == -1
         assert wire.list_offset(LATEST, version=6)["leader_epoch"] == 0
@@ -187,7 +187,7 @@ def test_earliest_has_no_leader_epoch_in_old_formats() -> None:
     [("3.3", "gzip", 2), ("3.3", "none", 1), ("3.7", "gzip", 2), ("3.7", "none", 2), ("3.8", "gzip", 1)],
 )
 def test_largest_timestamp_is_at_the_end_of_its_batch_before_3_8(release: str, codec: str, offset: int) -> None:
-    with on_the_wire(kafka_version=release) as wire:
+    with on_the_wire(version=release) as wire:
         wire.produce(timed(10, 30, 20, codec=Codec[codec.upper()]))
         assert wire.list_offset(MAX_TIMESTAMP, version=7)["offset"] == offset
 
@@ -196,14 +196,14 @@ def test_largest_timestamp_is_at_the_end_of_its_batch_before_3_8(release: str, c
     ("timestamp", "version", "offset"), [(MAX_TIMESTAMP, 1, 1), (MAX_TIMESTAMP, 6, 1), (-4, 1, 0), (-5, 7, 0)]
 )
 def test_versions_do_not_limit_special_timestamps_before_3_9(timestamp: int, version: int, offset: int) -> None:
-    with on_the_wire(kafka_version="3.3") as wire:
+    with on_the_wire(version="3.3") as wire:
         wire.produce(timed(10, 30, 20))
         assert wire.list_offset(timestamp, version=version)["offset"] == offset
 
 
 @pytest.mark.parametrize(("release", "code"), [("3.8", Code.NONE), ("3.9", Code.UNSUPPORTED_VERSION)])
 def test_unknown_timestamp_is_refused_since_3_9(release: str, code: Code) -> None:
-    with on_the_wire(kafka_version=release) as wire:
+    with on_the_wire(version=release) as wire:
         assert wire.list_offset(UNKNOWN_TIME, version=7)["error_code"] == code
 
 

@@ -98,7 +98,7 @@ def test_unknown_ids_precede_known_ids_in_request_order(wire: Wire) -> None:
 
 @pytest.mark.parametrize(("release", "created"), [("3.9", 3), ("4.4", 3), ("2.8", Code.LEADER_NOT_AVAILABLE)])
 def test_first_response_for_a_created_topic_has_no_partitions(release: str, created: int) -> None:
-    with on_the_wire(kafka_version=release) as wire:
+    with on_the_wire(version=release) as wire:
         assert codes_by_topic(ask(wire, 9, named("new"), allow_auto_topic_creation=True)) == {"new": created}
         assert codes_by_topic(ask(wire, 9, named("new"), allow_auto_topic_creation=True)) == {"new": 0}
 
@@ -108,7 +108,7 @@ def test_first_response_for_a_created_topic_has_no_partitions(release: str, crea
     [("3.9", 3, 3), ("4.4", 3, 3), ("2.8", Code.INVALID_TOPIC_EXCEPTION, Code.INVALID_REPLICATION_FACTOR)],
 )
 def test_error_of_the_controller_is_returned_only_with_zookeeper(release: str, collision: int, replicas: int) -> None:
-    with on_the_wire(kafka_version=release, config={"default.replication.factor": "3"}, topics=[A_B]) as wire:
+    with on_the_wire(version=release, config={"default.replication.factor": "3"}, topics=[A_B]) as wire:
         assert codes_by_topic(ask(wire, 9, named("a.b"), allow_auto_topic_creation=True)) == {"a.b": collision}
         assert codes_by_topic(ask(wire, 9, named("new"), allow_auto_topic_creation=True)) == {"new": replicas}
         assert {"a.b", "new"}.isdisjoint(codes_by_topic(ask(wire, 9, None)))

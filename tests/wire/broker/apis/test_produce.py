@@ -309,7 +309,7 @@ def test_topic_id_is_used_since_v13(wire: Wire) -> None:
 
 
 def test_null_records_hang_the_connection_in_3_9(caplog: pytest.LogCaptureFixture) -> None:
-    with on_the_wire(kafka_version="3.9") as wire:
+    with on_the_wire(version="3.9") as wire:
         connection = wire.connection()
         connection.send("Produce", 9, wire.produce_body(None))
         with pytest.raises(NoAnswer):
@@ -320,7 +320,7 @@ def test_null_records_hang_the_connection_in_3_9(caplog: pytest.LogCaptureFixtur
 
 @pytest.mark.parametrize(("release", "served"), [("2.8", True), ("3.9", True), ("4.4", False), ("newest", True)])
 def test_message_sets_are_supported_before_4_0(release: str, served: bool) -> None:
-    with on_the_wire(kafka_version=release) as wire:
+    with on_the_wire(version=release) as wire:
         records = build_message_set(1, numbered([(1000, None, b"a", ())]))
         if served:
             assert wire.produce(records, version=2)["base_offset"] == 0
@@ -332,11 +332,11 @@ def test_message_sets_are_supported_before_4_0(release: str, served: bool) -> No
 @pytest.mark.parametrize(("release", "code"), [("3.5", Code.NONE), ("3.9", Code.NOT_ENOUGH_REPLICAS)])
 def test_transactions_are_verified_since_3_6(release: str, code: Code) -> None:
     records = batch(b"a", producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True)
-    with on_the_wire(kafka_version=release) as wire:
+    with on_the_wire(version=release) as wire:
         assert wire.produce(records, transactional_id="unverified")["error_code"] == code
 
 
 @pytest.mark.parametrize(("release", "code"), [("3.6", Code.NOT_ENOUGH_REPLICAS), ("3.7", Code.NONE)])
 def test_min_insync_replicas_is_capped_at_the_replication_factor_since_3_7(release: str, code: Code) -> None:
-    with on_the_wire(kafka_version=release, topic_config={"min.insync.replicas": "3"}) as wire:
+    with on_the_wire(version=release, topic_config={"min.insync.replicas": "3"}) as wire:
         assert wire.produce(batch(b"a"), acks=-1)["error_code"] == code

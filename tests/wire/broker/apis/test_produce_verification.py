@@ -67,7 +67,7 @@ def test_transaction_open_in_log_is_not_verified_again(tx: Tx) -> None:
 
 def test_since_4_0_another_epoch_is_verified_again() -> None:
     for release, expected in (("3.9", Code.NONE), ("4.4", Code.INVALID_PRODUCER_EPOCH)):
-        with producing(kafka_version=release) as tx:
+        with producing(version=release) as tx:
             assert tx.add() == Code.NONE
             assert code(tx) == Code.NONE
             tx.epoch += 1
@@ -79,7 +79,7 @@ def test_since_4_0_another_epoch_is_verified_again() -> None:
     ("release", "expected"), [("4.0", Code.INVALID_TXN_STATE), ("4.1", Code.INVALID_PRODUCER_EPOCH)]
 )
 def test_since_4_1_log_refuses_old_epoch_before_coordinator(release: str, expected: Code) -> None:
-    with producing(kafka_version=release) as tx:
+    with producing(version=release) as tx:
         ahead = batch(b"a", producer_id=tx.producer_id, producer_epoch=5, base_sequence=0)
         assert tx.wire.produce(bytes(ahead))["error_code"] == Code.NONE
         assert code(tx) == expected

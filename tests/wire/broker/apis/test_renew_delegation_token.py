@@ -41,7 +41,7 @@ def test_period_is_at_most_that_of_cluster(period_ms: int, expires_ms: int) -> N
 )
 def test_period_has_no_limit_with_zookeeper(period_ms: int, expires_ms: int | None) -> None:
     wrapped = NOW + 2**63 - 1 - 2**64
-    with secured(clock=kafkalet.ManualClock(NOW), kafka_version="2.8") as users:
+    with secured(clock=kafkalet.ManualClock(NOW), version="2.8") as users:
         token = users("alice", "CreateDelegationToken", 2, renewers=[], max_lifetime_ms=-1)
         assert renewed(users, "alice", token, period_ms) == (0, wrapped if expires_ms is None else expires_ms)
 
@@ -84,7 +84,7 @@ def test_expired_token_cannot_be_renewed() -> None:
 )
 def test_wrong_owner_of_expired_token_gets_error_of_release(release: str, code: int) -> None:
     clock = kafkalet.ManualClock(NOW)
-    with secured(clock=clock, kafka_version=release) as users:
+    with secured(clock=clock, version=release) as users:
         token = users("alice", "CreateDelegationToken", 2, renewers=[], max_lifetime_ms=1000)
         clock.advance(1001)
         assert renewed(users, "bob", token, 1000)[0] == code
@@ -92,7 +92,7 @@ def test_wrong_owner_of_expired_token_gets_error_of_release(release: str, code: 
 
 @pytest.mark.parametrize(("release", "time_ms"), [("2.8", -1), ("4.4", 0)])
 def test_request_without_secret_key_is_refused(release: str, time_ms: int) -> None:
-    with secured(SECURED, kafka_version=release) as users:
+    with secured(SECURED, version=release) as users:
         assert renewed(users, "alice", {"hmac": "x"}, 1) == (Code.DELEGATION_TOKEN_AUTH_DISABLED, time_ms)
 
 

@@ -45,7 +45,7 @@ def partition(wire: Wire, name: str, index: int, node: int = 1) -> tuple[int, li
     ("release", "message"), [("3.9", ""), ("4.4", "Broker ID {} is not currently registered")], ids=["3.9", "4.4"]
 )
 def test_unknown_id_is_not_registered(release: str, message: str, broker_id: int) -> None:
-    with on_the_wire(kafka_version=release) as wire:
+    with on_the_wire(version=release) as wire:
         assert unregister(wire, broker_id) == (Code.BROKER_ID_NOT_REGISTERED, message.format(broker_id))
 
 
@@ -74,7 +74,7 @@ def test_partitions_of_running_broker_are_led_by_others(wire: Wire, node: int) -
 
 
 def test_last_replica_stays_in_isr_without_eligible_leaders() -> None:
-    with on_the_wire(kafka_version="3.9") as wire:
+    with on_the_wire(version="3.9") as wire:
         wire.cluster.create_topic("s")
         unregister(wire, 1)
         assert partition(wire, "s", 0) == (-1, [1], [1])

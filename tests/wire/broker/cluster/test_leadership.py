@@ -121,7 +121,7 @@ def test_replica_that_left_a_small_isr_is_elected_and_records_are_lost(three: Wi
 
 
 def test_replica_is_not_eligible_before_4_1() -> None:
-    with on_the_wire(3, kafka_version="4.0") as three:
+    with on_the_wire(3, version="4.0") as three:
         leaving_too_few(three)
         three.cluster.start_broker(3)
         assert replicas(three) == (-1, [2], [], [])
@@ -264,7 +264,7 @@ def test_restarted_broker_completes_waiting_fetch_when_enough_are_in_sync() -> N
 
 @pytest.mark.parametrize(("release", "high_watermark"), [("3.6", 1), ("3.7", 0)])
 def test_since_3_7_high_watermark_waits_for_enough_replicas(release: str, high_watermark: int) -> None:
-    with on_the_wire(2, kafka_version=release, topic_config={"min.insync.replicas": "2"}) as wire:
+    with on_the_wire(2, version=release, topic_config={"min.insync.replicas": "2"}) as wire:
         wire.cluster.stop_broker(2)
         wire.produce(batch(b"a"))
         assert wire.cluster.log("t").high_watermark == high_watermark
@@ -344,7 +344,7 @@ def test_partition_of_removed_broker_gets_another_leader(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(("release", "isr"), [("3.9", [1, 3, 2]), ("4.4", [1, 2, 3])])
 def test_since_4_0_isr_is_sorted(release: str, isr: list[int]) -> None:
-    with kafkalet.Cluster(brokers=3, kafka_version=release) as cluster:
+    with kafkalet.Cluster(brokers=3, version=release) as cluster:
         cluster.create_topic("t", assignments=[[1, 2, 3]])
         cluster.stop_broker(2)
         assert cluster._server.metadata.topics["t"].partitions[0].isr == [1, 3]
@@ -357,13 +357,13 @@ def test_restart_starts_new_leader_epochs(tmp_path: Path, release: str, after_cr
     def epoch() -> int:
         return cluster._server.metadata.topics["t"].partitions[0].leader_epoch
 
-    with kafkalet.Broker(data_dir=tmp_path, kafka_version=release) as cluster:
+    with kafkalet.Broker(data_dir=tmp_path, version=release) as cluster:
         cluster.create_topic("t")
         assert epoch() == 0
-    with kafkalet.Broker(data_dir=tmp_path, kafka_version=release) as cluster:
+    with kafkalet.Broker(data_dir=tmp_path, version=release) as cluster:
         assert epoch() == 2, "one epoch without a leader, one with a leader"
         as_it_runs = (tmp_path / FILE).read_bytes()
     (tmp_path / FILE).write_bytes(as_it_runs)
-    with kafkalet.Broker(data_dir=tmp_path, kafka_version=release) as cluster:
+    with kafkalet.Broker(data_dir=tmp_path, version=release) as cluster:
         assert epoch() == after_crash
         assert cluster.log("t").log_end_offset == 0

@@ -114,7 +114,7 @@ def request(api: Api, version: int, **fields: Any) -> bytes:
 @contextmanager
 def running(**config: str) -> Iterator[Broker]:
     clock = kafkalet.ManualClock()
-    with kafkalet.Cluster(1, config=CONFIG | config, clock=clock, kafka_version="3.9") as cluster:
+    with kafkalet.Cluster(1, config=CONFIG | config, clock=clock, version="3.9") as cluster:
         broker = Broker(cluster, clock)
         yield broker
         for client in broker.clients:
@@ -458,7 +458,7 @@ def test_mechanism_that_is_not_enabled_closes_a_session_immediately(limited: Bro
 
 def test_journal_has_the_requests_but_no_tokens() -> None:
     clock = kafkalet.ManualClock()
-    with kafkalet.Cluster(1, config=CONFIG, clock=clock, kafka_version="3.9") as cluster:
+    with kafkalet.Cluster(1, config=CONFIG, clock=clock, version="3.9") as cluster:
         broker = Broker(cluster, clock)
         client = broker.connect()
         client.log_in()

@@ -22,7 +22,7 @@ def test_invalid_property_is_refused_before_start() -> None:
 @pytest.mark.parametrize("release", ["2.8", "3.9", "4.4"])
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_client_acts_as_owner_but_cannot_use_tokens(release: str, mechanism: str) -> None:
-    with secured(kafka_version=release) as users:
+    with secured(version=release) as users:
         token = users("alice", "CreateDelegationToken", 1, renewers=[], max_lifetime_ms=-1)
         users.log_in_with(token, mechanism, "token")
         users.allow("alice", Operation.CREATE, ResourceType.TOPIC, "mine")

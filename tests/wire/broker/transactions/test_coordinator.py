@@ -38,7 +38,7 @@ def test_next_producer_gets_next_epoch() -> None:
 
 @pytest.mark.parametrize("release", ["3.9", "4.4", "2.8"])
 def test_open_transaction_of_previous_producer_is_aborted(release: str) -> None:
-    with producing(kafka_version=release) as tx:
+    with producing(version=release) as tx:
         assert tx.add() == Code.NONE
         assert tx.send(b"a")["error_code"] == Code.NONE
         other = Tx(tx.wire)
@@ -250,7 +250,7 @@ def test_too_few_replicas_change_nothing() -> None:
 
 
 def test_failed_fence_increments_epoch_once() -> None:
-    with producing(2, kafka_version="3.9") as tx:
+    with producing(2, version="3.9") as tx:
         assert tx.add() == Code.NONE
         tx.wire.cluster.stop_broker(3 - tx.node)
         other = Tx(tx.wire)
@@ -269,7 +269,7 @@ def test_failed_fence_increments_epoch_once() -> None:
     ("release", "code"), [("3.9", Code.INVALID_PRODUCER_ID_MAPPING), ("4.4", Code.CONCURRENT_TRANSACTIONS)]
 )
 def test_since_4_0_pending_change_is_checked_before_producer(release: str, code: Code) -> None:
-    with producing(2, kafka_version=release) as tx:
+    with producing(2, version=release) as tx:
         cluster = tx.wire.cluster
         cluster.hold_replication(3 - tx.node, TRANSACTION_STATE.name)
         body = {**tx.who, "topics": [{"name": "t", "partitions": [0]}]}
@@ -306,7 +306,7 @@ def test_cluster_at_transaction_version_0_refuses_later_versions() -> None:
 
 @pytest.mark.parametrize(("release", "remembers"), [("3.9", True), ("4.4", False)])
 def test_before_4_0_last_start_time_is_kept_until_takeover(release: str, remembers: bool) -> None:
-    with producing(3, kafka_version=release) as tx:
+    with producing(3, version=release) as tx:
         tx.commit(b"a")
         assert tx.init() == Code.NONE
         assert (tx.describe()["transaction_start_time_ms"] > 0) is remembers
@@ -317,7 +317,7 @@ def test_before_4_0_last_start_time_is_kept_until_takeover(release: str, remembe
 
 @pytest.mark.parametrize(("release", "version"), [("3.9", 0), ("4.4", 1)])
 def test_version_of_log_values_depends_on_release(release: str, version: int) -> None:
-    with producing(kafka_version=release) as tx:
+    with producing(version=release) as tx:
         [batch] = tx.wire.cluster.log(TRANSACTION_STATE.name, INDEX).batches
         [record] = batch.records()
         assert record.value is not None

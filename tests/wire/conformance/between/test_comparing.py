@@ -20,13 +20,13 @@ from tests.recorded.test_golden import WITH_ACLS
 
 @pytest.fixture(scope="module")
 def one() -> Iterator[kafkalet.Broker]:
-    with kafkalet.Broker(kafka_version="3.9") as broker:
+    with kafkalet.Broker(version="3.9") as broker:
         yield broker
 
 
 @pytest.fixture(scope="module")
 def other() -> Iterator[kafkalet.Broker]:
-    with kafkalet.Broker(kafka_version="3.9", config={"message.max.bytes": "200"}) as broker:
+    with kafkalet.Broker(version="3.9", config={"message.max.bytes": "200"}) as broker:
         yield broker
 
 
@@ -86,8 +86,8 @@ def test_file_without_a_scenario_is_refused(
 
 def test_command_compares_the_rights_of_users(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with (
-        kafkalet.Broker(kafka_version="4.4", config=WITH_ACLS) as one,
-        kafkalet.Broker(kafka_version="4.4", config=WITH_ACLS) as other,
+        kafkalet.Broker(version="4.4", config=WITH_ACLS) as one,
+        kafkalet.Broker(version="4.4", config=WITH_ACLS) as other,
     ):
         options = ["--acl", "--histories", "2", "--release", "4.4", "--out", str(tmp_path)]
         assert main(["--between", one.bootstrap_servers, other.bootstrap_servers, *options]) == 0
@@ -121,8 +121,8 @@ def test_clusters_with_different_ids_are_refused(capsys: pytest.CaptureFixture[s
 
 def test_two_clusters_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with (
-        kafkalet.Cluster(brokers=3, kafka_version="4.4") as one,
-        kafkalet.Cluster(brokers=3, kafka_version="4.4") as other,
+        kafkalet.Cluster(brokers=3, version="4.4") as one,
+        kafkalet.Cluster(brokers=3, version="4.4") as other,
     ):
         addresses = [one.bootstrap_servers, other.bootstrap_servers]
         groups = "produce,fetch,transactions,groups,elections,reassignments"
@@ -135,7 +135,7 @@ def test_two_clusters_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture
 
 def test_broker_is_restarted_with_the_given_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     marked = tmp_path / "restarted"
-    with kafkalet.Broker(kafka_version="4.4") as one:
+    with kafkalet.Broker(version="4.4") as one:
         command = shlex.join([sys.executable, "-c", "import pathlib, sys; pathlib.Path(sys.argv[1]).touch()"])
         address = one.bootstrap_servers
         options = ["--restart", f"{command} {marked}", "--histories", "1", "--groups", "restarts", "--release", "4.4"]
@@ -147,7 +147,7 @@ def test_broker_is_restarted_with_the_given_command(tmp_path: Path, capsys: pyte
 def test_oldest_requests_are_compared_with_what_both_brokers_serve(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with kafkalet.Broker(kafka_version="1.1") as broker:
+    with kafkalet.Broker(version="1.1") as broker:
         address = broker.bootstrap_servers
         options = ["--histories", "1", "--groups", "produce,fetch,topics,groups,offsets,waiting", "--release", "2.8"]
         assert main(["--between", address, address, *options, "--out", str(tmp_path)]) == 0

@@ -21,7 +21,7 @@ ALONE = sorted(name for name, group in GROUPS.items() if group == Group(group.wr
 
 @pytest.fixture(scope="module")
 def two_brokers() -> Iterator[tuple[Target, Target]]:
-    with kafkalet.Broker(kafka_version="3.9") as one, kafkalet.Broker(kafka_version="3.9") as other:
+    with kafkalet.Broker(version="3.9") as one, kafkalet.Broker(version="3.9") as other:
         yield Target(one.bootstrap_servers), Target(other.bootstrap_servers)
 
 

@@ -106,7 +106,7 @@ def test_client_is_killed_while_scenario_waits() -> None:
     def play(stage: Stage) -> None:
         stage.create_topic()
         stage.start()
-        stage.cluster.timeout_s = 600
+        stage.cluster.timeout = 600
         stage.wait_for_request("Produce")
 
     result = runner(*FAKE, "hangs", timeout_s=1).run_one(scenario_of(play))

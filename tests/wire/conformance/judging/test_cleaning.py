@@ -17,7 +17,7 @@ INTERNAL = {"__consumer_offsets", "__transaction_state"}
 
 @pytest.fixture
 def target() -> Iterator[Target]:
-    with kafkalet.Broker(kafka_version="4.4", config=broker_properties("4.4")) as broker:
+    with kafkalet.Broker(version="4.4", config=broker_properties("4.4")) as broker:
         yield Target(broker.bootstrap_servers)
 
 

@@ -16,12 +16,12 @@ SCENARIO, CREATING = scenarios()["lo_time_equal"], scenarios()["metadata_auto_cr
 
 
 def judged(config: dict[str, Any], *only: str, release: str = "3.9", disposable: bool = False) -> Run:
-    with kafkalet.Broker(kafka_version=release, config=config) as broker:
+    with kafkalet.Broker(version=release, config=config) as broker:
         return judge(Options(broker.bootstrap_servers, release, only=only, disposable=disposable))
 
 
 def test_broker_configured_like_the_recorded_one_does_not_differ() -> None:
-    with kafkalet.Broker(kafka_version="3.9", config=broker_properties("3.9")) as broker:
+    with kafkalet.Broker(version="3.9", config=broker_properties("3.9")) as broker:
         assert configuration(Target(broker.bootstrap_servers), time.monotonic() + 10).differing == {}
 
 

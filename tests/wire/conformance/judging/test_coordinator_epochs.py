@@ -18,9 +18,9 @@ CHOSEN = "transactions_markers"
 @pytest.fixture(scope="module")
 def restarted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[kafkalet.Broker]:
     path = tmp_path_factory.mktemp("data")
-    with kafkalet.Broker(kafka_version="4.4", data_dir=path) as broker:
+    with kafkalet.Broker(version="4.4", data_dir=path) as broker:
         outcomes(broker, MARKED[0])  # which creates __transaction_state
-    with kafkalet.Broker(kafka_version="4.4", data_dir=path) as broker:
+    with kafkalet.Broker(version="4.4", data_dir=path) as broker:
         yield broker
 
 

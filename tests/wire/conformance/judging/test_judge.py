@@ -23,7 +23,7 @@ SCENARIO = "lo_time_equal"
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[kafkalet.Broker]:
-    with kafkalet.Broker(kafka_version="3.9") as broker:
+    with kafkalet.Broker(version="3.9") as broker:
         yield broker
 
 
@@ -35,7 +35,7 @@ def test_broker_that_answers_like_kafka_is_as_kafka(broker: kafkalet.Broker) -> 
 
 def test_broker_with_authorizer_is_judged_as_two_users() -> None:
     users, admins = {"admin": "admin", "user": "user"}, ["admin"]
-    with kafkalet.Broker(kafka_version="3.9", users=users, super_users=admins) as secured:
+    with kafkalet.Broker(version="3.9", users=users, super_users=admins) as secured:
         only = ("denied_fetch", "rights_fetch", "lo_time_equal")
         options = Options(secured.bootstrap_servers, "3.9", only=only, acl=True)
         results = {each.scenario.name: each.outcome for each in judge(options).results}
@@ -103,7 +103,7 @@ def test_scenario_that_changes_the_cluster_runs_with_permission(broker: kafkalet
 
 
 def test_old_message_formats_are_judged_against_the_release_that_stores_them() -> None:
-    with kafkalet.Broker(kafka_version="2.8") as broker:
+    with kafkalet.Broker(version="2.8") as broker:
         assert judge(Options(broker.bootstrap_servers, "2.8", only=("legacy_090",))).counts() == {Outcome.AS_KAFKA: 1}
 
 
@@ -217,7 +217,7 @@ def test_throttle_time_without_quotas_differs(broker: kafkalet.Broker) -> None:
 
 
 def test_throttle_time_is_not_compared_if_quotas_apply_to_the_judge() -> None:
-    with kafkalet.Broker(kafka_version="3.9") as broker:
+    with kafkalet.Broker(version="3.9") as broker:
         entity = [{"entity_type": "client-id", "entity_name": None}]
         quota = {"entity": entity, "ops": [{"key": "consumer_byte_rate", "value": 1e9, "remove": False}]}
         connection = Target(broker.bootstrap_servers).connect()
@@ -254,7 +254,7 @@ def test_run_ends_scenarios_at_its_limit(broker: kafkalet.Broker) -> None:
 def test_main_broker_that_coordinates_nothing_is_not_asked() -> None:
     config = {"offsets.topic.replication.factor": 2, "transaction.state.log.replication.factor": 2}
     only = ("group_describe", "transactions_offsets_refused")
-    with kafkalet.Cluster(2, kafka_version="3.9", config=config | {"auto.leader.rebalance.enable": False}) as cluster:
+    with kafkalet.Cluster(2, version="3.9", config=config | {"auto.leader.rebalance.enable": False}) as cluster:
         options = Options(cluster.bootstrap_servers.split(",")[1], "3.9", only=only, repeat=0)
         judge(options)  # creates the internal topics
         cluster.broker(1).stop()
@@ -267,7 +267,7 @@ def test_groups_and_transactions_of_a_scenario_may_have_different_coordinators()
     config = {"offsets.topic.replication.factor": 2, "transaction.state.log.replication.factor": 2}
     few = {"offsets.topic.num.partitions": 1, "transaction.state.log.num.partitions": 1}
     only = ("transactions_offsets", "transactions_offsets_members", "transactions_takeover")
-    with kafkalet.Cluster(2, kafka_version="3.9", config=config | few) as cluster:
+    with kafkalet.Cluster(2, version="3.9", config=config | few) as cluster:
         options = Options(cluster.bootstrap_servers, "3.9", only=only, repeat=0)
         judge(options)  # creates the internal topics
         cluster.topic("__consumer_offsets").move_leader(2)
@@ -299,7 +299,7 @@ def test_coordinator_that_is_never_available_ends_the_scenario(
     brokers: int, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(judging, "SCENARIO_S", 0.3)
-    with kafkalet.Cluster(brokers, kafka_version="3.9") as cluster:
+    with kafkalet.Cluster(brokers, version="3.9") as cluster:
         cluster.fault("FindCoordinator", error="COORDINATOR_NOT_AVAILABLE")
         [result] = judge(Options(cluster.bootstrap_servers.split(",")[0], "3.9", only=("group_describe",))).results
     assert result.outcome is Outcome.FAILED
@@ -308,7 +308,7 @@ def test_coordinator_that_is_never_available_ends_the_scenario(
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[kafkalet.Cluster]:
-    with kafkalet.Cluster(3, kafka_version="3.9") as cluster:
+    with kafkalet.Cluster(3, version="3.9") as cluster:
         yield cluster
 
 

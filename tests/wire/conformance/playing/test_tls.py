@@ -89,7 +89,7 @@ def exactly(connection: socket.socket) -> bytes:
 
 @pytest.fixture(scope="module")
 def proxy(certificate: Path) -> Iterator[TlsProxy]:
-    with kafkalet.Broker(kafka_version="3.9") as broker:
+    with kafkalet.Broker(version="3.9") as broker:
         proxy = TlsProxy(broker.bootstrap_servers, certificate)
         yield proxy
         proxy.close()

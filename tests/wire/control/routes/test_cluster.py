@@ -7,7 +7,7 @@ from tests.wire.control.asking import Asking, asking
 
 
 def test_cluster_names_its_brokers_and_release() -> None:
-    with asking(brokers=2, kafka_version="3.9", racks=["a", "b"]) as api:
+    with asking(brokers=2, version="3.9", racks=["a", "b"]) as api:
         cluster = api.get("/v1/cluster")
         assert (cluster["kafka_version"], cluster["kafkalet_version"]) == ("3.9", VERSION)
         assert cluster["bootstrap_servers"] == api.cluster.bootstrap_servers

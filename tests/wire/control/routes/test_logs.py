@@ -47,7 +47,7 @@ def test_markers_of_transactions_are_named(api: Asking) -> None:
 
 
 def test_old_formats_are_listed() -> None:
-    with asking(kafka_version="3.9") as api:
+    with asking(version="3.9") as api:
         api.cluster.topic("t").shape("old_magic")
         assert {batch["magic"] for batch in api.get(BATCHES)["batches"]} >= {0, 1}
 

@@ -22,7 +22,7 @@ T0 = 1_700_000_000_000
 
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[kafkalet.Broker]:
-    with kafkalet.Broker(data_dir=str(tmp_path / "data"), kafka_version="3.9") as broker:
+    with kafkalet.Broker(data_dir=str(tmp_path / "data"), version="3.9") as broker:
         broker.create_topic("plain", partitions=2, config={"segment.bytes": "1000", "index.interval.bytes": "300"})
         produce(broker, 200)
         yield broker
@@ -93,7 +93,7 @@ def test_records_missing_from_a_copy_are_explained(broker: kafkalet.Broker, tmp_
 
 def test_copy_with_more_records_than_the_broker_disagrees(tmp_path: Path) -> None:
     made = make(tmp_path / "logs")
-    with kafkalet.Broker(kafka_version="3.9", topics=["a.b-c"]) as empty:
+    with kafkalet.Broker(version="3.9", topics=["a.b-c"]) as empty:
         verdict = audited(made.path, AuditOptions(bootstrap=empty.bootstrap_servers, timestamps=50))
     less = next(cause for cause in verdict.causes if cause.finding.fault == "broker-has-less")
     assert less.finding.message == "offsets 0 to 105 are only in the directory: the broker's log is empty"

@@ -23,7 +23,7 @@ HOW = HowToLook()
 
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[kafkalet.Broker]:
-    with kafkalet.Broker(data_dir=str(tmp_path), kafka_version="3.9") as broker:
+    with kafkalet.Broker(data_dir=str(tmp_path), version="3.9") as broker:
         broker.create_topic("t", config={"segment.bytes": "500"})
         produce(broker, 30)
         yield broker
@@ -162,7 +162,7 @@ def test_files_past_the_high_watermark_are_read_to_their_end(broker: kafkalet.Br
     copy = Path(shutil.copytree(tmp_path, tmp_path / "copy"))
     (log,) = [log for log in find([str(copy)]) if log.topic == "t"]
     with (
-        kafkalet.Broker(kafka_version="3.9", topics=["t"]) as empty,
+        kafkalet.Broker(version="3.9", topics=["t"]) as empty,
         live_broker(AuditOptions(bootstrap=empty.bootstrap_servers)) as live,
     ):
         each = listed(log, live)

@@ -40,9 +40,7 @@ def bootstrap(request: pytest.FixtureRequest) -> Iterator[str]:
         pytest.skip(reason)
     config = {"log.retention.ms": "-1"}
     made: Any = (
-        kafkalet.Broker(kafka_version=release, config=config)
-        if kind == "kafkalet"
-        else ApacheKafka(release, config=config)
+        kafkalet.Broker(version=release, config=config) if kind == "kafkalet" else ApacheKafka(release, config=config)
     )
     with made as running, contextlib.ExitStack() as producers:
         write(running.bootstrap_servers, producers)
@@ -241,7 +239,7 @@ def test_old_formats_are_read_from_any_offset(kind: str) -> None:
     """Release 2.8 still writes them; the splits begin inside wrappers."""
     if kind == "kafka" and (reason := missing("2.8")):
         pytest.skip(reason)
-    with kafkalet.Broker(kafka_version="2.8") if kind == "kafkalet" else ApacheKafka("2.8") as running:
+    with kafkalet.Broker(version="2.8") if kind == "kafkalet" else ApacheKafka("2.8") as running:
         bootstrap = running.bootstrap_servers
         admin = AdminClient({"bootstrap.servers": bootstrap})
         formats = {"v0": "0.9.0", "v1": "0.10.0"}

@@ -53,7 +53,7 @@ def test_offsets_written_by_kafka_are_loaded(release: str, tmp_path: Path) -> No
     with ApacheKafka(release) as kafka:
         commit(kafka.bootstrap_servers)
         shutil.copytree(kafka.directory / "data", tmp_path / "data")
-    with kafkalet.Broker(data_dir=tmp_path / "data", kafka_version=release) as broker:
+    with kafkalet.Broker(data_dir=tmp_path / "data", version=release) as broker:
         group = broker.group("g")
         assert (group.state, group.members, group.committed()) == ("Empty", [], COMMITTED)
 
@@ -63,7 +63,7 @@ def test_written_offsets_can_be_read_by_kafka(release: str, tmp_path: Path) -> N
     if reason := missing("3.9"):
         pytest.skip(reason)
     _install("3.9")
-    with kafkalet.Broker(data_dir=tmp_path / "data", kafka_version=release) as broker:
+    with kafkalet.Broker(data_dir=tmp_path / "data", version=release) as broker:
         commit(broker.bootstrap_servers)
         [place] = [
             path for path in (tmp_path / "data").glob("__consumer_offsets-*") if next(path.glob("*.log")).stat().st_size

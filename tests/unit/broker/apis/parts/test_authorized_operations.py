@@ -28,7 +28,7 @@ class StubAuthorizer:
 
 
 def operations(release: str, resource_type: ResourceType, authorizer: StubAuthorizer | None = None) -> int:
-    with Cluster(kafka_version=release) as cluster:
+    with Cluster(version=release) as cluster:
         context = Context(cluster._server.brokers[1], NoClient(), ("127.0.0.1", 1), "PLAINTEXT")
         context.authorizer = cast("Authorizer | None", authorizer)
         return authorized_operations(context, resource_type, EVERY[resource_type])

@@ -48,7 +48,7 @@ def test_too_long_metadata_is_refused_for_its_partition_only() -> None:
 def test_before_4_0_duplicate_partition_is_committed_once(kafka_version: str, answers: int, records: int) -> None:
     partitions = [{"partition_index": 0, "committed_offset": offset, "committed_metadata": ""} for offset in (5, 6)]
     topics = [{"name": "t", "partitions": partitions}, {"name": "t", "partitions": partitions[1:]}]
-    with committing(kafka_version=kafka_version) as client:
+    with committing(version=kafka_version) as client:
         answer = client.begin_commit({}, topics=topics).answer()
         assert len(answer["topics"]) == answers
         assert client.shard.log.end_offset == records
@@ -67,7 +67,7 @@ def test_commit_of_five_thousand_partitions_is_one_batch() -> None:
 
 @pytest.mark.parametrize(("kafka_version", "code"), [("newest", -1), ("3.9", Code.INVALID_COMMIT_OFFSET_SIZE)])
 def test_commit_larger_than_batch_is_refused_as_whole(kafka_version: str, code: int) -> None:
-    with committing(kafka_version=kafka_version) as client:
+    with committing(version=kafka_version) as client:
         add_partitions(client, 300)
         assert set(client.commit(dict.fromkeys(range(300), 7), metadata="x" * 4000).values()) == {code}
         assert client.fetch(0) == [-1]
@@ -106,7 +106,7 @@ def test_too_few_replicas_refuse_commit(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.parametrize(("kafka_version", "keeps_id"), [("newest", True), ("4.2", False), ("3.9", False)])
 def test_since_4_3_topic_id_is_stored_with_offset(kafka_version: str, keeps_id: bool) -> None:
-    with committing(kafka_version=kafka_version) as client:
+    with committing(version=kafka_version) as client:
         client.commit({0: 5})
         topic_id = client.stage.cluster._server.metadata.topics["t"].topic_id
         assert client.shard.offsets.committed("g")["t"][0].topic_id == (topic_id if keeps_id else bytes(16))

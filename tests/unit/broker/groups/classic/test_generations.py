@@ -100,7 +100,7 @@ def test_member_that_misses_rebalance_timeout_is_removed(group: Acting) -> None:
 
 @pytest.mark.parametrize(("release", "state"), [("2.7", "CompletingRebalance"), ("2.8", "Empty")])
 def test_member_that_sends_no_sync_is_removed_since_2_8(release: str, state: str) -> None:
-    stage = Stage(1, kafka_version=release, **ONE_PARTITION)
+    stage = Stage(1, version=release, **ONE_PARTITION)
     group = Acting(stage)
     group.enter(session_timeout_ms=SESSION_MS, rebalance_timeout_ms=HALF_SESSION_MS)
     stage.advance(HALF_SESSION_MS)

@@ -101,7 +101,7 @@ def test_commit_before_assignments_answers_rebalance_in_progress(group: Acting) 
 
 @pytest.mark.parametrize(("release", "code"), [("2.5", Code.REBALANCE_IN_PROGRESS), ("2.6", Code.NONE)])
 def test_until_2_5_heartbeat_before_assignments_answers_rebalance_in_progress(release: str, code: Code) -> None:
-    stage = Stage(1, kafka_version=release, **ONE_PARTITION)
+    stage = Stage(1, version=release, **ONE_PARTITION)
     group = Acting(stage)
     member, _ = group.enter(version=5)
     assert group.heartbeat(1, member) == code
@@ -163,7 +163,7 @@ def test_reserved_member_id_can_leave(group: Acting) -> None:
 
 @pytest.mark.parametrize(("release", "code"), [("3.9", Code.NONE), ("4.4", Code.REBALANCE_IN_PROGRESS)])
 def test_since_4_0_leave_of_reserved_member_id_starts_rebalance(release: str, code: Code) -> None:
-    stage = Stage(1, kafka_version=release, **ONE_PARTITION)
+    stage = Stage(1, version=release, **ONE_PARTITION)
     group = Acting(stage)
     generation, [member] = group.stable()
     assert group.leave(group.given_id()) == [Code.NONE]
@@ -346,7 +346,7 @@ def test_waiting_requests_fail_with_not_coordinator_when_group_moves() -> None:
 
 def test_since_4_0_new_group_is_written_immediately() -> None:
     for release, written in (("3.9", 0), ("4.4", 1)):
-        stage = Stage(1, kafka_version=release, **ONE_PARTITION)
+        stage = Stage(1, version=release, **ONE_PARTITION)
         group = Acting(stage)
         group.given_id(version=5)
         log = stage.cluster._server.nodes[1].partitions["__consumer_offsets", 0].log
@@ -356,7 +356,7 @@ def test_since_4_0_new_group_is_written_immediately() -> None:
 
 def test_until_3_9_group_without_generation_has_no_tombstone() -> None:
     for release, written in (("3.9", 0), ("4.4", 2)):
-        stage = Stage(1, kafka_version=release, **ONE_PARTITION)
+        stage = Stage(1, version=release, **ONE_PARTITION)
         group = Acting(stage)
         group.given_id(version=5)
         stage.ask(Api.DELETE_GROUPS, 2, 1, groups_names=["g"])

@@ -171,7 +171,7 @@ def test_rejoining_member_changes_its_session_timeout(group: Acting) -> None:
 
 
 def test_until_3_3_rejoining_member_keeps_its_timeouts() -> None:
-    stage = Stage(1, kafka_version="3.3", **ONE_PARTITION)
+    stage = Stage(1, version="3.3", **ONE_PARTITION)
     group = Acting(stage)
     member, _ = group.enter()
     group.join(member, protocols=OTHER, session_timeout_ms=6000)
@@ -299,7 +299,7 @@ def test_static_member_keeps_old_id_when_new_one_cannot_be_written() -> None:
 
 
 def test_before_3_0_unknown_instance_id_is_ignored() -> None:
-    stage = Stage(1, kafka_version="2.8", **ONE_PARTITION)
+    stage = Stage(1, version="2.8", **ONE_PARTITION)
     group = Acting(stage)
     generation, [member] = group.stable(version=7)
     assert group.heartbeat(generation, member, group_instance_id="i") == Code.NONE
