@@ -99,6 +99,7 @@ ELSEWHERE: dict[str, str] = {
     "testing.lag": "testing/test_group.py",
     "testing.client_access": "testing/test_security.py",
     "testing.clients": "testing/test_report.py",
+    "testing.mirror": "test_aio.py",
     "testing.nodes": "testing/test_cluster.py",
     "testing.reading": "testing/test_topic.py",
     "single_file": "commands/test_single_file.py",
