@@ -101,7 +101,7 @@ class Stub:
         for default in (*function.args.defaults, *function.args.kw_defaults):
             for each in ast.walk(default or ast.Pass()):
                 self._use(each, home)
-        kept = [ast.Expr(ast.Constant(doc))] if doc else [ast.Expr(ast.Constant(...))]
+        kept: list[ast.stmt] = [ast.Expr(ast.Constant(doc))] if doc else [ast.Expr(ast.Constant(...))]
         make = ast.FunctionDef if is_direct or is_property else ast.AsyncFunctionDef
         kinds = ("property", "setter", "overload")
         decorators = [each for each in function.decorator_list if ast.unparse(each).split(".")[-1] in kinds]
