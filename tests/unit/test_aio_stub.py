@@ -1,7 +1,7 @@
-"""Generated files are up to date."""
+"""The stub of the asynchronous kit is up to date."""
 
 from tools import aio_stub
 
 
-def test_stub_of_the_asynchronous_kit_is_up_to_date() -> None:
+def test_stub_is_that_of_the_classes_of_the_kit() -> None:
     assert aio_stub.STUB.read_text() == aio_stub.text(), "run .venv/bin/python -m tools.aio_stub"
