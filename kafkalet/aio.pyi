@@ -5,12 +5,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import AbstractContextManager
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Literal, Self, Unpack, overload
+from typing import Any, Literal, Never, Self, Unpack, overload
 
 from kafkalet.broker import arguments
 from kafkalet.broker.arguments import BrokerProperties, PropertyValue
 from kafkalet.broker.cluster.compaction import CleanedPartition, RetainedPartition
-from kafkalet.broker.cluster.new_topics import NewTopic
+from kafkalet.broker.cluster.new_topics import Topics
 from kafkalet.broker.config.listeners import Address
 from kafkalet.broker.security.acl import Acl
 from kafkalet.broker.views import LogView, TransactionView
@@ -242,7 +242,7 @@ class Topic(Mirror):
 
         A record matches if it has this `key` and `value` (if given) and `where(record)` is true. Records that are in
         the topic already count, unless `since` excludes them. Raises AssertionError after `timeout` seconds (by default
-        `cluster.timeout_s`), with the records that did arrive, the closest match first.
+        `cluster.timeout`), with the records that did arrive, the closest match first.
 
         Records count once they have arrived, even if they are deleted during the wait. But if they are truncated, or
         `Cluster.restore` replaces them, only those count that the topic contains then.
@@ -260,7 +260,7 @@ class Topic(Mirror):
 
         The predicate is called in the caller's thread, immediately and after each change, but not while a partition has
         no leader, because its records are unknown. Records that are truncated or replaced during the wait do not count,
-        as for `wait_for`. Raises AssertionError after `timeout` seconds (by default `cluster.timeout_s`).
+        as for `wait_for`. Raises AssertionError after `timeout` seconds (by default `cluster.timeout`).
         """
 
 class Fault(Mirror):
@@ -286,7 +286,7 @@ class Fault(Mirror):
     async def wait_until_fired(self, n: int = 1, timeout: float | None = None) -> Fault:
         """Wait until the fault has fired `n` times, and return it.
 
-        Raises AssertionError after `timeout` seconds (by default `cluster.timeout_s`).
+        Raises AssertionError after `timeout` seconds (by default `cluster.timeout`).
         """
     async def __aenter__(self) -> Self: ...
     async def __aexit__(
@@ -371,13 +371,13 @@ class Group(Mirror):
     async def wait_for_commit(self, topic: str, partition: int, offset: int, timeout: float | None = None) -> int:
         """Wait until the committed offset of a partition is at least `offset`, and return it.
 
-        Raises AssertionError after `timeout` seconds (by default `cluster.timeout_s`).
+        Raises AssertionError after `timeout` seconds (by default `cluster.timeout`).
         """
     async def wait_for_lag(self, lag: int = 0, timeout: float | None = None) -> Group:
         """Wait until the group has processed and committed all records but `lag`.
 
         The wait continues while the group does not exist or rebalances, or a partition has no leader. Raises
-        AssertionError after `timeout` seconds (by default `cluster.timeout_s`), with the members, offsets and lag.
+        AssertionError after `timeout` seconds (by default `cluster.timeout`), with the members, offsets and lag.
         """
     async def wait_until_stable(self, members: int | None = None, timeout: float | None = None) -> Group:
         """Wait until the group has this number of members (by default at least one), all with their assignments.
@@ -386,7 +386,7 @@ class Group(Mirror):
         unless the broker properties `group.consumer.heartbeat.interval.ms` and
         `group.consumer.min.heartbeat.interval.ms` are smaller.
 
-        Raises AssertionError after `timeout` seconds (by default `cluster.timeout_s`).
+        Raises AssertionError after `timeout` seconds (by default `cluster.timeout`).
         """
 
 class Transaction(Mirror):
@@ -429,7 +429,7 @@ class Transaction(Mirror):
         """Wait until the transaction is in this state, such as "CompleteCommit", and return it.
 
         Returns immediately if the transaction is already in this state. Raises AssertionError after `timeout`
-        seconds (by default `cluster.timeout_s`), and ValueError for an unknown state.
+        seconds (by default `cluster.timeout`), and ValueError for an unknown state.
         """
 
 class OpenTransaction(Mirror):
@@ -572,7 +572,7 @@ class Requests(Mirror):
 
         A request counts when it arrives, even if it has no response yet. `where` is called with each request and
         returns whether it counts. Requests from before the call count as well; use `clear` or `between` to exclude
-        them. Raises AssertionError with the last requests after `timeout` seconds (by default `cluster.timeout_s`).
+        them. Raises AssertionError with the last requests after `timeout` seconds (by default `cluster.timeout`).
         """
 
 class Acls(Mirror):
@@ -840,7 +840,7 @@ class Cluster(Mirror):
         """Restart every running broker, one after the other, each on the same port (a rolling restart).
 
         After each restart, wait until the replicas of the broker are in sync. Raises AssertionError if this takes more
-        than `timeout` seconds (by default `timeout_s`). Leaders move to other brokers.
+        than `timeout` seconds (by default `cluster.timeout`). Leaders move to other brokers.
         """
     async def run_cleaner(self, *, roll: bool = False) -> list[CleanedPartition]:
         """Compact all logs for which it is time, by Kafka's rules and the clock of the brokers. Return what was done.
@@ -876,7 +876,7 @@ class Cluster(Mirror):
         client between two requests, or one that consumes without a group: wait for an application to start first, for
         example with `group(...).wait_until_stable()`.
 
-        Raises AssertionError after `timeout` seconds (by default `cluster.timeout_s`), whose message lists what is
+        Raises AssertionError after `timeout` seconds (by default `cluster.timeout`), whose message lists what is
         still in progress.
         """
     async def snapshot(self) -> Snapshot:
@@ -930,13 +930,15 @@ class Cluster(Mirror):
         data_dir: arguments.DataDir | None = None,
         read_only: bool = False,
         config: BrokerProperties | None = None,
-        topics: Iterable[str | NewTopic] = (),
-        kafka_version: str = NEWEST,
+        topics: Topics = (),
+        version: str = NEWEST,
         clock: AnyClock | None = None,
         tls: bool = False,
         users: Mapping[str, str] | None = None,
         super_users: Mapping[str, str] | Iterable[str] = (),
         acls: Iterable[str | Acl] = (),
+        timeout: float = 10.0,
+        **unknown: Never,
     ) -> None: ...
     @classmethod
     def around(cls, cluster: SyncCluster) -> Self: ...
@@ -963,11 +965,13 @@ class Broker(Cluster):
         data_dir: arguments.DataDir | None = None,
         read_only: bool = False,
         config: BrokerProperties | None = None,
-        topics: Iterable[str | NewTopic] = (),
-        kafka_version: str = NEWEST,
+        topics: Topics = (),
+        version: str = NEWEST,
         clock: AnyClock | None = None,
         tls: bool = False,
         users: Mapping[str, str] | None = None,
         super_users: Mapping[str, str] | Iterable[str] = (),
         acls: Iterable[str | Acl] = (),
+        timeout: float = 10.0,
+        **unknown: Never,
     ) -> None: ...
