@@ -8,35 +8,43 @@ BIN := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE :=
 export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/pycache
 
-.PHONY: run test test-all quick coverage check bench clients docs fuzz torture oracle record dist clean
+.PHONY: run test test-all test-slow test-spark quick coverage check bench clients docs fuzz torture oracle record dist clean
 
 run:
 	$(PYTHON) -m kafkalet serve $(ARGS)
 
-# One mark for each extra of pyproject.toml, so that a target installs no more than it needs.
-$(BIN)/.ready-%: pyproject.toml
+# One mark for each extra of pyproject.toml, so that a target installs no more than it needs. Two of them come with
+# kafkalet-spark, from its folder.
+$(BIN)/.ready-dev $(BIN)/.ready-test-all: SPARK := -e ./spark
+$(BIN)/.ready-%: pyproject.toml spark/pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$*]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$*]' $(SPARK)
 	touch $@
 
-# Each test belongs to one of these two (tests/conftest.py). Spark starts once for each of its two workers.
+# Each test belongs to `test` or to `test-all` (tests/conftest.py). Spark starts once for each of its two workers.
 test: $(BIN)/.ready-test
 	$(BIN)/python -m pytest -n 3 --dist worksteal -m "not slow" $(ARGS)
 
-test-all: $(BIN)/.ready-test-all
-	$(BIN)/python -m pytest -n 2 --dist loadfile tests/spark $(ARGS)
-	$(BIN)/python -m pytest -n 4 --dist worksteal -m slow --ignore tests/spark $(ARGS)
+test-all: test-slow test-spark
+
+test-slow: $(BIN)/.ready-test-all
+	$(BIN)/python -m pytest -n 4 --dist worksteal -m slow tests $(ARGS)
+
+test-spark: $(BIN)/.ready-test-all
+	$(BIN)/python -m pytest -n 2 --dist loadfile spark/tests/spark $(ARGS)
+	$(BIN)/python -m pytest -n 4 --dist worksteal spark/tests --ignore spark/tests/spark $(ARGS)
 
 quick: $(BIN)/.ready-test
 	$(BIN)/python -m pytest -n 2 --dist worksteal --hypothesis-profile=quick -m "not slow" tests/unit tests/rules $(ARGS)
 
 coverage: $(BIN)/.ready-test-all
-	$(BIN)/python -m pytest -n 4 --dist worksteal --cov --cov-report=term-missing:skip-covered tests/unit tests/wire tests/recorded $(ARGS)
+	$(BIN)/python -m pytest -n 4 --dist worksteal --cov --cov-report=term-missing:skip-covered tests/unit tests/wire tests/recorded spark/tests/unit spark/tests/wire $(ARGS)
 
 check: $(BIN)/.ready-dev
-	$(BIN)/ruff check kafkalet tests tools benchmarks examples docs
-	$(BIN)/ruff format --check kafkalet tests tools benchmarks examples docs
+	$(BIN)/ruff check kafkalet spark tests tools benchmarks examples docs
+	$(BIN)/ruff format --check kafkalet spark tests tools benchmarks examples docs
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file spark/pyproject.toml
 
 bench: $(BIN)/.ready-test-all
 	$(BIN)/python -m benchmarks $(ARGS)
@@ -59,7 +67,8 @@ clients: $(BIN)/.ready-test-all
 docs: $(BIN)/.ready-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict $(ARGS)
 
-# The wheel, the source distribution and kafkalet.pyz, as they would be published. Only tools are needed for it, not the tests' packages.
+# The wheels and source distributions of both packages, and kafkalet.pyz, as they would be published. Only tools are needed for it, not the
+# tests' packages.
 $(VENV)/dist/.ready:
 	$(PYTHON) -m venv $(VENV)/dist
 	$(VENV)/dist/bin/python -m pip install --quiet --disable-pip-version-check 'build>=1.2' 'confluent-kafka>=2.12' 'twine>=6.1'
@@ -68,9 +77,10 @@ $(VENV)/dist/.ready:
 dist: $(VENV)/dist/.ready
 	rm -rf dist
 	$(VENV)/dist/bin/python -m build
+	$(VENV)/dist/bin/python -m build --outdir dist spark
 	$(VENV)/dist/bin/python -m twine check --strict dist/*
 	$(VENV)/dist/bin/python -m tools.single_file dist
 	$(VENV)/dist/bin/python -m tests.rules.distributions dist
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist spark/build .mypy_cache .ruff_cache .pytest_cache .hypothesis

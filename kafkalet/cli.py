@@ -1,6 +1,6 @@
 """The command line: `kafkalet serve`, `exec`, `container`, `ctl`, `top`, `inspect` and the others in COMMANDS.
 
-The commands are in kafkalet.commands and kafkalet.pipeline.
+The commands are in kafkalet.commands; `kafkalet-spark` is a command of its own, in the package kafkalet-spark.
 
 Exit status: 0 after a normal stop, 1 if something outside kafkalet fails (for example, a port is taken or a file cannot
 be loaded), 2 if the command line or a property is invalid. Each failure prints one line on stderr. `kafkalet exec`
@@ -22,7 +22,6 @@ HELP = """usage: kafkalet serve [OPTION]...
        kafkalet inspect [OPTION]... DIR|FILE...
        kafkalet export --data-dir DIR [OPTION]...
        kafkalet conform --bootstrap HOST:PORT [OPTION]...
-       kafkalet pipeline load|dump|audit [OPTION]...
 
 A Kafka broker that fits inside a test. `kafkalet exec` runs a command with a broker, whose address
 is in KAFKA_BOOTSTRAP_SERVERS. `kafkalet container` is `serve` with the environment variables of the
@@ -30,15 +29,14 @@ image apache/kafka, for containers. `kafkalet ctl` controls a running broker, `k
 it; see kafkalet ctl --help and kafkalet top --help. `kafkalet inspect` shows and checks the files
 of a data directory, and `kafkalet export` prepares it for Apache Kafka; see kafkalet inspect --help
 and kafkalet export --help. `kafkalet conform` compares any broker with Apache Kafka; see kafkalet
-conform --help. `kafkalet pipeline` writes, exports and checks its logs with Spark; see kafkalet
-pipeline --help.
+conform --help.
 Options of serve and exec, with the defaults of serve in parentheses:
 
 {options}
   -h, --help         show this help and exit
   -V, --version      show the version and exit
 """
-COMMANDS = ("serve", "exec", "container", "ctl", "top", "inspect", "export", "conform", "pipeline", "help", "version")
+COMMANDS = ("serve", "exec", "container", "ctl", "top", "inspect", "export", "conform", "help", "version")
 HELP_OPTIONS = ("-h", "--help")
 VERSION_OPTIONS = ("-V", "--version")
 
@@ -74,10 +72,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command, rest = (arguments[0], arguments[1:]) if arguments else ("--help", [])
     if rest[:1] == ["help"]:
         rest = [*rest[1:], "--help"]
-    if command == "pipeline":
-        from kafkalet.pipeline.jobs import main as pipeline
-
-        return pipeline(rest)
     if command == "ctl":
         from kafkalet.commands.ctl import main as ctl
 
@@ -121,6 +115,8 @@ def _run(command: str, rest: Sequence[str], parent_id: int) -> int:
         from kafkalet.commands.exec import main as execute
 
         return execute(rest, parent_id)
+    if command == "pipeline":
+        raise UsageError("the Spark pipeline is the command kafkalet-spark: pip install 'kafkalet[spark]'")
     if command.startswith("-"):
         raise UsageError(f"{command} must follow a command: kafkalet serve {command} ...")
     raise UsageError(f"unknown command {command}; {hint(command, COMMANDS)}")

@@ -4,8 +4,9 @@ unit       no sockets, no JVM; `unit/<room>/test_<module>.py` tests `kafkalet/<r
 wire       raw clients talk to a broker over sockets; mirrors the source too; `behaviour` also runs against Kafka
 recorded   replays recorded answers of Apache Kafka
 clients    real client libraries
-spark      the pipeline in a Spark session
 rules      checks of the source, the documentation and the examples
 fuzz       malformed requests and damaged log directories
 oracle     comparisons with a running Apache Kafka
+
+The tests of kafkalet_spark are in spark/tests.
 """

@@ -1,4 +1,4 @@
-"""Hooks and fixtures that all tests share.
+"""Hooks and fixtures that all tests share, those of kafkalet_spark included (spark/tests/conftest.py).
 
 `make test` runs the tests without the marker `slow`, `make test-all` those with it, so each test is run by one of them.
 The tests below the directories `SLOW` have the marker; elsewhere it is set by hand.
@@ -22,15 +22,16 @@ from hypothesis import settings
 import kafkalet
 
 from .garbage import collect_and_freeze
+from .source import ROOT
 
 if TYPE_CHECKING:
     from kafkalet.conformance.playing.target import Target
 
     from .wire.behaviour.client import Client
 
-TESTS = Path(__file__).parent
+TESTS = (ROOT / "tests", ROOT / "spark" / "tests")
 KINDS = ("unit", "wire", "recorded", "clients", "spark", "rules", "fuzz", "torture")
-SLOW = tuple(TESTS / name for name in ("fuzz", "spark", "torture", "unit/pipeline", "wire/pipeline"))
+SLOW = (ROOT / "tests" / "fuzz", ROOT / "tests" / "torture", ROOT / "spark" / "tests")
 
 # Shells start jobs in the background with SIGINT ignored, which the programs that tests interrupt would inherit.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -57,7 +58,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def _kind_of(path: Path) -> str:
-    return path.relative_to(TESTS).parts[0]
+    return next(path.relative_to(tests).parts[0] for tests in TESTS if tests in path.parents)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The parsed source of kafkalet and of the tools of its contributors, for the rule tests."""
+"""The parsed source of kafkalet, kafkalet_spark and the tools of contributors, for the rule tests."""
 
 import ast
 from collections.abc import Iterator
@@ -8,13 +8,19 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "kafkalet"
 TOOLS = ROOT / "tools"
-MODULES = sorted([*SOURCE.rglob("*.py"), *TOOLS.rglob("*.py")])
+SPARK = ROOT / "spark" / "kafkalet_spark"
+MODULES = sorted([path for package in (SOURCE, TOOLS, SPARK) for path in package.rglob("*.py")])
 
 
 def name_of(path: Path) -> str:
     """Return the module name of a file, for example `kafkalet.storage.log`."""
-    parts = path.relative_to(ROOT).with_suffix("").parts
+    parts = path.relative_to(package_of(path).parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def package_of(path: Path) -> Path:
+    """Return the directory of the package that a file belongs to."""
+    return next(package for package in (SOURCE, TOOLS, SPARK) if package in path.parents)
 
 
 FILES = {name_of(path): path for path in MODULES}

@@ -20,10 +20,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kafkalet.pipeline.requirements import missing as spark_missing
-from kafkalet.pipeline.session import spark_session
+from kafkalet_spark.requirements import missing as spark_missing
+from kafkalet_spark.session import spark_session
+from spark.tests.spark import connector
 from tests.oracle.apache_kafka import missing as kafka_missing
-from tests.spark import connector
 
 from . import loading, reading, serving
 

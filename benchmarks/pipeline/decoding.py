@@ -14,11 +14,11 @@ import time
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from kafkalet.pipeline.decoding.batches import walk, wrong_checksums
-from kafkalet.pipeline.decoding.records import decode_all
 from kafkalet.protocol.records.build import build_batch
 from kafkalet.protocol.records.codecs import Codec
 from kafkalet.protocol.records.record import Headers, Record
+from kafkalet_spark.decoding.batches import walk, wrong_checksums
+from kafkalet_spark.decoding.records import decode_all
 
 NOW = 1_600_000_000_000
 COLUMNS = ("key", "value")

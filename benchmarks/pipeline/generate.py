@@ -53,7 +53,7 @@ def size_of(directory: Path) -> int:
 
 
 def main() -> None:
-    from kafkalet.pipeline.session import spark_session
+    from kafkalet_spark.session import spark_session
 
     parser = argparse.ArgumentParser(prog="python -m benchmarks.pipeline.generate", description=__doc__.splitlines()[0])
     parser.add_argument("directory", type=Path)

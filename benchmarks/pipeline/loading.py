@@ -84,7 +84,7 @@ class Bench:
         return self.rows.withColumn("timestamp", functions.expr(time))
 
     def _load(self, topic: str, rows: DataFrame) -> None:
-        from kafkalet.pipeline.writing.load import LoadOptions, load
+        from kafkalet_spark.writing.load import LoadOptions, load
 
         options = {"topic": topic, "partitions": str(PARTITIONS), "segmentMs": "3650d"}
         load(self.spark, rows, LoadOptions(str(self.root / "loaded"), options))

@@ -1,4 +1,4 @@
-"""The commands of the command line, apart from `kafkalet pipeline`.
+"""The commands of the command line.
 
 command_line    options, errors, and lines on stdout and stderr
 serve           `kafkalet serve`

@@ -1,10 +1,10 @@
-"""Check a wheel, kafkalet.pyz and a source distribution: their contents, and that the first two can run a broker.
+"""Check the wheels, kafkalet.pyz and the source distributions: their contents, and that kafkalet can run a broker.
 
     python -m tests.rules.distributions dist        (make dist builds them first)
 
-The wheel is installed without extras into an empty virtual environment and started from an empty directory, so that
-files missing from it cannot be found in this clone. A client in the current environment then produces and fetches a
-record.
+The wheel of kafkalet is installed without extras into an empty virtual environment and started from an empty directory,
+so that files missing from it cannot be found in this clone. A client in the current environment then produces and
+fetches a record.
 """
 
 import os
@@ -20,37 +20,42 @@ from pathlib import Path
 
 from kafkalet.conformance.transcripts import RECORDINGS
 from kafkalet.version import VERSION
-from tests.source import ROOT
+from tests.source import ROOT, SOURCE, SPARK
 from tools.single_file import NAME
 
 READY = re.compile(r"kafkalet ready bootstrap=(\S+)\n")
-LEFT_OUT = {".ci"}
-"""Top-level directories that are not part of the source distribution."""
+LEFT_OUT = {ROOT: {".ci"}, ROOT / "spark": {"tests"}}
+"""The directories of each folder that are not part of its source distribution."""
 
 
 def check_wheel(wheel: Path) -> None:
-    """Check that the wheel has every module, the web page, the type marker and the licence, and nothing else.
+    """Check that the wheel of kafkalet has its modules, web page, recordings and report, and nothing else.
 
-    It has the recordings, but neither the scenarios that produced them nor the recorder.
+    It has neither the scenarios that produced the recordings nor the recorder.
     """
-    names = zipfile.ZipFile(wheel).namelist()
-    metadata = f"kafkalet-{VERSION}.dist-info"
-    modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "kafkalet").rglob("*.py")}
     page = {path.relative_to(ROOT).as_posix() for path in (ROOT / "kafkalet" / "control" / "page").iterdir()}
     recordings = {path.relative_to(ROOT).as_posix() for path in RECORDINGS.iterdir()}
-    report = {"kafkalet/conformance/reports/page.html"}
-    expected = modules | page | recordings | report | {"kafkalet/py.typed", f"{metadata}/licenses/LICENSE"}
+    check_contents(wheel, SOURCE, page | recordings | {"kafkalet/conformance/reports/page.html"})
+
+
+def check_contents(wheel: Path, package: Path, data: set[str]) -> None:
+    """Check that a wheel has every module of a package, its data, the type marker and the licence, and nothing else."""
+    names = zipfile.ZipFile(wheel).namelist()
+    metadata = f"{package.name}-{VERSION}.dist-info"
+    modules = {path.relative_to(package.parent).as_posix() for path in package.rglob("*.py")}
+    expected = modules | data | {f"{package.name}/py.typed", f"{metadata}/licenses/LICENSE"}
     packaged = {name for name in names if not name.startswith(metadata)}
     assert expected <= set(names), f"not in {wheel.name}: {sorted(expected - set(names))}"
     assert packaged <= expected, f"should not be in {wheel.name}: {sorted(packaged - expected)}"
 
 
-def check_source(archive: Path) -> None:
-    """Check that the source distribution contains every file tracked by git, so that the tests can run from it."""
-    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split(
-        "\n"
-    )
-    tracked = {name for name in listed if name and name.split("/")[0] not in LEFT_OUT}
+def check_source(archive: Path, folder: Path = ROOT) -> None:
+    """Check that a source distribution contains every file of a folder that git tracks.
+
+    So the tests can run from that of kafkalet, which also has the folder of kafkalet-spark.
+    """
+    done = subprocess.run(["git", "ls-files"], cwd=folder, capture_output=True, text=True, check=True)
+    tracked = {name for name in done.stdout.split("\n") if name and name.split("/")[0] not in LEFT_OUT[folder]}
     with tarfile.open(archive) as opened:
         packaged = {name.partition("/")[2] for name in opened.getnames()}
     assert tracked <= packaged, f"not in {archive.name}: {sorted(tracked - packaged)}"
@@ -112,11 +117,16 @@ def main(directory: Path) -> None:
     [archive] = directory.glob("kafkalet-*.tar.gz")
     check_wheel(wheel)
     check_source(archive)
+    [spark] = directory.glob("kafkalet_spark-*.whl")
+    [spark_archive] = directory.glob("kafkalet_spark-*.tar.gz")
+    check_contents(spark, SPARK, set())
+    check_source(spark_archive, ROOT / "spark")
     with tempfile.TemporaryDirectory() as temporary:
         check_serving(wheel.resolve(), Path(temporary))
     with tempfile.TemporaryDirectory() as temporary:
         check_single_file((directory / NAME).resolve(), Path(temporary))
     print(f"{wheel.name} and {NAME} serve from a bare interpreter; {archive.name} is complete")
+    print(f"{spark.name} and {spark_archive.name} are complete")
 
 
 if __name__ == "__main__":

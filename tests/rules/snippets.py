@@ -21,7 +21,10 @@ from typing import NamedTuple
 
 from tests.source import ROOT
 
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted(ROOT.glob("docs/**/*.md"))]
+DOCUMENTS = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "spark/README.md")),
+    *sorted(ROOT.glob("docs/**/*.md")),
+]
 TIMEOUT_S = 120
 FLIGHTS = 2000
 """The number of flights in the sample file; enough to see that a command works."""
@@ -67,7 +70,7 @@ class Snippet(NamedTuple):
 
     @property
     def needs_spark(self) -> bool:
-        return re.search(r"^kafkalet pipeline |\bspark_session\b|\bkafkalog\b", self.text, re.MULTILINE) is not None
+        return re.search(r"^kafkalet-spark |\bspark_session\b|\bkafkalog\b", self.text, re.MULTILINE) is not None
 
 
 def snippets(document: Path) -> list[Snippet]:
@@ -148,12 +151,15 @@ if name == "pip":
     for requirement in arguments[1:]:
         package = re.match(r"[\w./-]+", requirement)[0]
         extras = re.findall(r"\[(.*)\]", requirement)
-        if package == "kafkalet":
-            sys.exit("no package index has kafkalet")
-        if package in (".", "./kafkalet"):
-            known = open(os.path.join(os.environ["PYTHONPATH"], "pyproject.toml")).read()
+        if package in ("kafkalet", "kafkalet-spark"):
+            sys.exit(f"no package index has {package}")
+        if package in (".", "./kafkalet", "./spark"):
+            folder = os.path.join(os.environ["PYTHONPATH"], "spark" if package == "./spark" else ".")
+            known = open(os.path.join(folder, "pyproject.toml")).read()
             missing = [extra for each in extras for extra in each.split(",") if f"\n{extra} = [" not in known]
-            sys.exit(f"kafkalet has no extra {missing}" if missing else 0)
+            if missing:
+                sys.exit(f"{package} has no extra {missing}")
+            continue
         version(package)
     sys.exit(0)
 if name == "pytest":

@@ -1,4 +1,4 @@
-"""The layers of the package: imports lead down, between folders and between files.
+"""The layers of the packages: imports lead down, between folders and between files.
 
 `FLOORS` states the order of the folders, from the ground up, and why each stands where it stands. A file or folder may
 import only what stands on a lower floor of the folder that both have in common.
@@ -8,7 +8,7 @@ import ast
 import sys
 from pathlib import Path
 
-from tests.source import FILES, MODULES, imports, name_of, room_of, tree_of
+from tests.source import FILES, MODULES, SOURCE, SPARK, imports, name_of, package_of, room_of, tree_of
 
 from .every import for_every
 
@@ -18,7 +18,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "protocol",  # bytes and values: no files, no sockets
         "formats tasks",  # formats of the files beside a log, without policy; how work takes time
         "storage",  # logs on disk: no requests, no leaders
-        "broker pipeline",  # requests and leaders; reads logs by itself, because its audits check those of storage
+        "broker",  # requests and leaders
         "embedded inspection",  # one cluster in a process; data directories without a broker, never written
         "testing",  # the test kit, which the brokers do not know
         "aio conformance control",  # the test kit in coroutines; judges of brokers and clients; the test kit over HTTP
@@ -59,7 +59,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "kafkalet.conformance.clients": ("drivers observing", "judges", "scenarios"),  # a scenario names its judges
     "kafkalet.conformance.clients.observing": ("rules",),
     "kafkalet.control": ("routes",),
-    "kafkalet.pipeline": (
+    "kafkalet_spark": (
         "decoding",  # bytes to columns
         "logs live",  # where bytes come from: directories, brokers
         "audit writing",  # what is done with columns
@@ -78,11 +78,17 @@ RANKS = {
     for rank, floor in enumerate(floors)
     for name in floor.split()
 }
-FACADES = {"kafkalet", "kafkalet.__main__", "tools"}
+FACADES = {"kafkalet", "kafkalet.__main__", "kafkalet_spark", "tools"}
 NEWER = {"annotationlib", "compression"}  # in the standard library of newer Python versions
 EXTRAS = {"aiokafka", "confluent_kafka", "cramjam", "crc32c", "cryptography", "kafka", "pytest"}
-OF_THE_PIPELINE = {"numpy", "pyarrow", "pyspark", "py4j"}
-"""Packages of the extra `spark`. The pipeline may import them unguarded; other modules must not import them."""
+OF_SPARK = {"numpy", "pyarrow", "pyspark", "py4j"}
+"""Packages that kafkalet_spark may import unguarded; kafkalet must not import them."""
+SPARK_MAY_IMPORT = {"clock", "formats", "jaas", "locking", "properties", "protocol", "sasl_client", "version"}
+"""The rooms of kafkalet that kafkalet_spark is built on.
+
+Decision 7: storage and the broker are not among them. An audit must not share code with them, or it would repeat their
+mistakes.
+"""
 STORAGE_MAY_IMPORT = (
     "kafkalet.protocol.records",
     "kafkalet.protocol.errors",
@@ -93,16 +99,17 @@ STORAGE_MAY_IMPORT = (
     "kafkalet.tasks",
 )
 
+PACKAGES = ("kafkalet", "kafkalet_spark", "tools")
 INSIDE = [path for path in MODULES if name_of(path) not in FACADES]
 by_name = for_every(INSIDE, name_of)
 
 
 def ours(path: Path) -> set[str]:
-    return {module for module in imports(path) if module.split(".")[0] in ("kafkalet", "tools")}
+    return {module for module in imports(path) if module.split(".")[0] in PACKAGES}
 
 
 def test_every_folder_has_a_floor() -> None:
-    folders = {name.rpartition(".")[0] for name in map(name_of, INSIDE)} - {"kafkalet", "tools"}
+    folders = {name.rpartition(".")[0] for name in map(name_of, INSIDE)} - {*PACKAGES}
     files = {name for name in map(name_of, INSIDE) if name.rpartition(".")[0] in ("kafkalet", "kafkalet.broker")}
     assert RANKS.keys() == folders | files
 
@@ -132,10 +139,20 @@ def test_storage_imports_only_records_and_errors_of_the_protocol(path: Path) -> 
 
 
 @by_name
-def test_pipeline_does_not_import_storage(path: Path) -> None:
-    """Decision 7: an audit must not share code with storage, or it would repeat its mistakes."""
-    if room_of(name_of(path)) == "pipeline":
-        assert "storage" not in {room_of(module) for module in ours(path)}
+def test_kafkalet_spark_imports_only_listed_rooms_of_kafkalet(path: Path) -> None:
+    if package_of(path) == SPARK:
+        foreign = {module for module in ours(path) if module.split(".")[0] == "kafkalet"}
+        assert {room_of(module) for module in foreign} <= SPARK_MAY_IMPORT
+
+
+def test_kafkalet_spark_needs_every_listed_room() -> None:
+    assert {room for path in SPARK.rglob("*.py") for room in map(room_of, ours(path))} >= SPARK_MAY_IMPORT
+
+
+@by_name
+def test_kafkalet_imports_neither_kafkalet_spark_nor_tools(path: Path) -> None:
+    if package_of(path) == SOURCE:
+        assert {module.split(".")[0] for module in ours(path)} <= {"kafkalet"}
 
 
 @by_name
@@ -147,8 +164,8 @@ def test_protocol_and_storage_do_not_import_networking(path: Path) -> None:
 @by_name
 def test_only_the_standard_library_is_required(path: Path) -> None:
     tops = {module.split(".")[0] for module in imports(path)}
-    extras = EXTRAS | OF_THE_PIPELINE if room_of(name_of(path)) == "pipeline" else EXTRAS
-    assert tops <= {*sys.stdlib_module_names, *NEWER, "kafkalet", "tools", *extras}
+    extras = EXTRAS | OF_SPARK if package_of(path) == SPARK else EXTRAS
+    assert tops <= {*sys.stdlib_module_names, *NEWER, *PACKAGES, *extras}
     needed = {module.split(".")[0] for module in imports(path, lazy=False)} & EXTRAS - {"pytest"}
     assert needed <= {module for module in needed if _guarded(path, module)}, "an extra is imported without a guard"
 
@@ -200,7 +217,7 @@ TIME_AND_RANDOM = {
     "kafkalet.commands.inspect": {"time"},
     "kafkalet.clock": {"time"},
     "kafkalet.broker.fetch_sessions": {"random"},
-    "kafkalet.pipeline.live.security": {"time"},  # of the tokens that it issues to itself
+    "kafkalet_spark.live.security": {"time"},  # of the tokens that it issues to itself
     "kafkalet.broker.network.faults.rule": {"random"},  # with a seed
     "kafkalet.broker.network.faults.shaping": {"random"},  # with a seed
 }
@@ -228,8 +245,8 @@ ENVIRONMENT = {
     "kafkalet.commands.security_options",
     "kafkalet.broker.cluster.metadata_store",
     "kafkalet.conformance.clients.drivers.contract",
-    "kafkalet.pipeline.requirements",
-    "kafkalet.pipeline.session",
+    "kafkalet_spark.requirements",
+    "kafkalet_spark.session",
 }
 """The modules that may read environment variables: for a command, temporary directories and JAVA_HOME."""
 

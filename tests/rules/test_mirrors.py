@@ -10,11 +10,16 @@ from pathlib import Path
 from kafkalet.broker.served import SERVED
 from kafkalet.conformance.transcripts import load, names
 from kafkalet.protocol.api import Api
-from tests.source import MODULES, ROOT, SOURCE, TOOLS, name_of
+from tests.source import MODULES, ROOT, SOURCE, SPARK, TOOLS, name_of, package_of
 
 from .every import for_every
 
-TESTS = ROOT / "tests"
+KINDS = {
+    SOURCE: [ROOT / "tests" / kind for kind in ("unit", "wire", "recorded")],
+    TOOLS: [ROOT / "tests" / kind for kind in ("unit", "wire", "recorded")],
+    SPARK: [ROOT / "spark" / "tests" / kind for kind in ("unit", "wire", "spark")],
+}
+"""The directories of tests of each package that mirror it."""
 APIS = SOURCE / "broker" / "apis"
 OFTEN = 5
 ELSEWHERE: dict[str, str] = {
@@ -107,9 +112,9 @@ ELSEWHERE: dict[str, str] = {
     "recording.index": "test_replayer.py",
     "recording.recorded_properties": "test_golden.py",
     "recording.rights": "test_golden.py",
-    "pipeline.directory_origin": "pipeline/test_source.py",
-    "pipeline.origin": "pipeline/test_source.py",
-    "pipeline.tasks": "pipeline/test_source.py",
+    "directory_origin": "test_source.py",
+    "origin": "test_source.py",
+    "tasks": "test_source.py",
     "storage.acceptance": "storage/test_validation.py",
     "storage.producer_append": "storage/test_producers.py",
     "storage.producer_entry": "storage/test_producers.py",
@@ -131,21 +136,21 @@ MIRRORED = [
 ]
 
 
-def is_tested_in(path: str) -> bool:
+def is_tested_in(path: str, package: Path = SOURCE) -> bool:
     """Return whether a test file exists at this path below one of the test directories."""
-    places = [TESTS / kind / path for kind in ("unit", "wire", "recorded")]
-    return any(place.exists() for place in [*places, TESTS / "spark" / path.removeprefix("pipeline/")])
+    return any((kind / path).exists() for kind in KINDS[package])
 
 
 def mirror(path: Path) -> str:
-    inside = path.relative_to(TOOLS if path.is_relative_to(TOOLS) else SOURCE)
+    inside = path.relative_to(package_of(path))
     return inside.with_name(f"test_{inside.name}").as_posix()
 
 
 @for_every(MIRRORED, name_of)
 def test_every_module_has_a_test_file(path: Path) -> None:
     other = ELSEWHERE.get(name_of(path).partition(".")[2])
-    assert is_tested_in(mirror(path)) or (other and is_tested_in(other)), f"no {mirror(path)}"
+    tested = [name for name in (mirror(path), other) if name and is_tested_in(name, package_of(path))]
+    assert tested, f"no {mirror(path)}"
 
 
 def test_modules_listed_in_elsewhere_exist() -> None:

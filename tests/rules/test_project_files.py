@@ -5,6 +5,7 @@ These tests build nothing; `make dist` builds the distributions and checks them 
 
 import re
 import tomllib
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from tests.source import ROOT
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
 CI = ROOT / ".github" / "workflows" / "ci.yml"
+SPARK = tomllib.loads((ROOT / "spark" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 SECTIONS = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 """The section titles of Keep a Changelog."""
 
@@ -38,8 +40,8 @@ def test_licence_expression_is_supported_by_build_backend() -> None:
     assert not [each for each in PROJECT["classifiers"] if each.startswith("License ::")]
 
 
-def python_classifiers() -> list[str]:
-    return re.findall(r"Python :: (3\.\d+)$", "\n".join(PROJECT["classifiers"]), re.MULTILINE)
+def python_classifiers(project: dict[str, Any] = PROJECT) -> list[str]:
+    return re.findall(r"Python :: (3\.\d+)$", "\n".join(project["classifiers"]), re.MULTILINE)
 
 
 def test_classifiers_start_with_oldest_supported_python() -> None:
@@ -50,6 +52,20 @@ def test_classifiers_start_with_oldest_supported_python() -> None:
 def test_ci_runs_every_python_version_of_the_classifiers() -> None:
     matrices = re.findall(r"^ +python: \[(.*)\]", CI.read_text(encoding="utf-8"), re.MULTILINE)
     assert python_classifiers() in [re.findall(r"3\.\d+", matrix) for matrix in matrices]
+
+
+def test_kafkalet_spark_has_the_version_licence_and_python_versions_of_kafkalet() -> None:
+    assert [SPARK["version"]] == _versions()
+    assert [each for each in SPARK["dependencies"] if each.startswith("kafkalet")] == [f"kafkalet=={SPARK['version']}"]
+    assert {name: SPARK[name] for name in ("license", "license-files", "requires-python", "authors")} == {
+        name: PROJECT[name] for name in ("license", "license-files", "requires-python", "authors")
+    }
+    assert python_classifiers(SPARK) == python_classifiers()
+    assert read("spark/LICENSE") == read("LICENSE")
+
+
+def test_extra_spark_is_kafkalet_spark() -> None:
+    assert PROJECT["optional-dependencies"]["spark"] == [SPARK["name"]]
 
 
 @pytest.mark.parametrize(
@@ -63,13 +79,13 @@ def test_links_to_files_are_valid(document: str) -> None:
 def installed_by_name(text: str) -> list[str]:
     """Return the pip commands that take kafkalet from a package index, in lines and in wrapped inline code."""
     wrapped = [" ".join(code.split()) for code in re.findall(r"`([^`\n]+\n[^`\n]+)`", text)]
-    command = re.compile(r"pip3? install (?:[^\s`#]+ )*?['\"]?kafkalet\b(?!-).*")
+    command = re.compile(r"pip3? install (?:[^\s`#]+ )*?['\"]?kafkalet(-spark)?\b(?!-).*")
     return [found[0] for line in (*text.splitlines(), *wrapped) if (found := command.search(line))]
 
 
 READ_BEFORE_INSTALLING = [
     path.relative_to(ROOT).as_posix()
-    for pattern in ("*.md", "docs/**/*.md", "docs/**/*.yml", "examples/**/*", "clients/**/*")
+    for pattern in ("*.md", "spark/*.md", "docs/**/*.md", "docs/**/*.yml", "examples/**/*", "clients/**/*")
     for path in sorted(ROOT.glob(pattern))
     if path.suffix in (".md", ".py", ".go", ".java", ".mjs", ".yml") and "node_modules" not in path.parts
 ]
@@ -79,6 +95,7 @@ READ_BEFORE_INSTALLING = [
     ("text", "is_found"),
     [
         ("pip install kafkalet", True),
+        ("pip install kafkalet-spark", True),
         ("`pip install pytest\nkafkalet[spark]`", True),
         ("pip install ./kafkalet\nkafkalet serve", False),
         ("`pip install '.[spark]'` installs kafkalet", False),
@@ -98,7 +115,7 @@ def test_no_first_step_needs_a_package_index() -> None:
 def test_files_named_in_contributing_guide_exist() -> None:
     """Except for the transcript that the guide's example would record."""
     words = [word for code in re.findall(r"`([^`\n]+)`", read("CONTRIBUTING.md")) for word in code.split()]
-    paths = [word for word in words if re.match(r"(kafkalet|tools|tests|docs)/", word) and "/more_" not in word]
+    paths = [word for word in words if re.match(r"(kafkalet|spark|tools|tests|docs)/", word) and "/more_" not in word]
     modules = [word.replace(".", "/") for word in words if re.match(r"(kafkalet|tools|tests)\.(?!pyz)", word)]
     assert len(paths) > 20
     assert [path for path in paths if not (ROOT / path).exists()] == []
@@ -109,15 +126,17 @@ def test_files_named_in_contributing_guide_exist() -> None:
 def test_make_targets_named_in_contributing_guide_exist() -> None:
     named = set(re.findall(r"`make ([a-z-]+)", read("CONTRIBUTING.md")))
     assert named
-    assert named <= {target for target, _ in _recipes()}
+    assert named <= set(re.findall(r"^([a-z-]+):", read("Makefile"), re.MULTILINE))
 
 
 def test_each_test_is_run_by_make_test_or_by_make_test_all() -> None:
     """One runs the tests without the marker `slow`, the other those with it, which all tests with Spark have."""
     commands = {target: re.findall(r"-m pytest -n \d --dist \w+ (.*) \$", recipe) for target, recipe in _recipes()}
     assert commands["test"] == ['-m "not slow"']
-    assert commands["test-all"] == ["tests/spark", "-m slow --ignore tests/spark"]
-    assert ROOT / "tests" / "spark" in SLOW
+    assert "\ntest-all: test-slow test-spark\n" in read("Makefile")
+    assert commands["test-slow"] == ["-m slow tests"]
+    assert commands["test-spark"] == ["spark/tests/spark", "spark/tests --ignore spark/tests/spark"]
+    assert ROOT / "spark" / "tests" in SLOW
 
 
 def _recipes() -> list[tuple[str, str]]:

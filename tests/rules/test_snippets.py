@@ -1,6 +1,6 @@
 """The code snippets in README and docs work; those that cannot run here are listed with a reason.
 
-Snippets that need Spark are tested in tests/spark/test_snippets.py.
+Snippets that need Spark are tested in spark/tests/spark/test_snippets.py.
 """
 
 import json
@@ -248,6 +248,7 @@ def test_failing_python_snippet_is_reported(tmp_path: Path, text: str, runs: boo
         ("kafkalet serve --topik t", False),
         ("python3 -m kafkalet serve --set num.partitions=0", False),
         ("pip install .", True),
+        ("pip install . ./spark", True),
         ("pip install '.[nothing]'", False),
         ("pip install kafkalet", False),
         ("pip install no-such-package-anywhere", False),

@@ -1,8 +1,8 @@
 """What makes a unit test: it opens no network socket and starts no JVM.
 
-Tests that need a network socket are in tests/wire, tests that need Spark in tests/spark. A pair of connected sockets
-(`socket.socketpair`) is no network socket; every event loop has one. The brokers of unit tests are asked directly: they
-have addresses at which they do not listen.
+Tests that need a network socket are in tests/wire, tests that need Spark in spark/tests/spark. A pair of connected
+sockets (`socket.socketpair`) is no network socket; every event loop has one. The brokers of unit tests are asked
+directly: they have addresses at which they do not listen.
 """
 
 import os
@@ -12,15 +12,15 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kafkalet.broker.network import addresses
 from kafkalet.broker.network.listener import Listener
+from tests.source import ROOT
 
-UNIT = Path(__file__).parent
+UNIT = (ROOT / "tests" / "unit", ROOT / "spark" / "tests" / "unit")
 NETWORK = (socket.AF_INET, socket.AF_INET6)
 STARTS_JVM = ("java", "spark-submit", "spark-class")
 TEMPORARY = tempfile.gettempdir() + os.sep
@@ -31,7 +31,7 @@ FREE_PORTS = count(20_000)
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Guard each unit test with its fixtures. pytest calls this for the tests of other directories as well."""
-    with guarded() if UNIT in item.path.parents else nullcontext():
+    with guarded() if any(unit in item.path.parents for unit in UNIT) else nullcontext():
         return (yield)
 
 
@@ -48,7 +48,7 @@ def guarded() -> Iterator[None]:
     def started(self: subprocess.Popen[Any], args: Any, *rest: Any, **options: Any) -> None:
         program = os.fsdecode(args if isinstance(args, str | bytes | os.PathLike) else args[0])
         if os.path.basename(program) in STARTS_JVM and not program.startswith(TEMPORARY):
-            pytest.fail("a unit test starts a JVM; move it to tests/spark")
+            pytest.fail("a unit test starts a JVM; move it to spark/tests/spark")
         start_process(self, args, *rest, **options)
 
     with pytest.MonkeyPatch.context() as patch:

@@ -9,7 +9,7 @@ JSON Lines: each line is an object with any of these fields:
 
 CSV: a header line, then rows, each of which is stored as a JSON object of strings. One column may be chosen as the key
 and one as the timestamp. Both columns stay in the value, too. An empty field means that the record has no key or no
-timestamp. Keys and timestamps are the same as those that `kafkalet pipeline load` creates from the same columns.
+timestamp. Keys and timestamps are the same as those that `kafkalet-spark load` creates from the same columns.
 
 The format is recognized by the file name (.csv, .json, .jsonl or .ndjson, optionally followed by .gz or .zip), or
 otherwise by the first character. An invalid line raises LoadError, which names the file and the line.

@@ -1,0 +1,148 @@
+"""Compare the records of an entry with its header.
+
+    offsets       increase and are within the range in the header; the last record has the last offset, unless
+                  compaction removed records
+    count         equals the record count in the header
+    timestamps    the largest equals the largest timestamp in the header, as ensured by Kafka's LogValidator
+
+Timestamps may decrease along a log, so a decrease is not a finding. The audit only counts the records that are earlier
+than the previous record, and determines the maximum lateness: how much earlier a record is than the latest record
+before it. Control records are excluded because their timestamps come from the transaction coordinator.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kafkalet_spark.decoding.records import Records
+
+from .entries import Entries
+from .findings import Findings
+
+NEVER = -1
+
+
+class Times(NamedTuple):
+    """The timestamps of a stretch, in milliseconds. All fields from `first` to `largest` are -1 if no record has a
+    timestamp."""
+
+    first: int = NEVER
+    last: int = NEVER
+    smallest: int = NEVER
+    smallest_at: int = NEVER
+    """The offset of the first record with the smallest timestamp."""
+    largest: int = NEVER
+    steps_back: int = 0
+    """The number of records that are earlier than the previous record."""
+    worst_lateness_ms: int = 0
+    """The longest time by which a record is earlier than the latest record before it."""
+    worst_at: int = NEVER
+    """The offset of the record with that lateness."""
+
+    def followed_by(self, other: Times) -> Times:
+        """Combine these timestamps with those of the records that follow."""
+        if self.first == NEVER or other.first == NEVER:
+            return self if other.first == NEVER else other
+        worst, worst_at = max(
+            (self.worst_lateness_ms, self.worst_at),
+            (other.worst_lateness_ms, other.worst_at),
+            (self.largest - other.smallest, other.smallest_at),
+            key=lambda late: (late[0], -late[1]),
+        )
+        earliest = self if self.smallest <= other.smallest else other
+        return Times(
+            self.first,
+            other.last,
+            earliest.smallest,
+            earliest.smallest_at,
+            max(self.largest, other.largest),
+            self.steps_back + other.steps_back + (other.first < self.last),
+            worst,
+            worst_at,
+        )
+
+
+class RecordChecks:
+    """Checks the records of one stretch."""
+
+    def __init__(self, findings: Findings, log_start_offset: int) -> None:
+        self._findings = findings
+        self._log_start_offset = log_start_offset
+        self.times = Times()
+        self.records = 0
+        """The number of records, including control records."""
+        self.markers = 0
+        """The number of control records."""
+        self.visible = 0
+        """The number of data records at or above the log start offset."""
+
+    def take(self, entries: Entries, records: Records) -> None:
+        """Check records of `entries`. `records` must contain either all records of an entry or none of them."""
+        if records.row.size == 0:
+            return
+        self.records += records.row.size
+        self._findings.checked["records"] += records.row.size
+        is_data = ~entries.batches.is_control[records.row]
+        self.markers += int((~is_data).sum())
+        self.visible += int((is_data & (records.offset >= self._log_start_offset)).sum())
+        self._check(entries, records)
+        self._follow_times(records.timestamp[is_data], records.offset[is_data])
+
+    def _check(self, entries: Entries, records: Records) -> None:
+        batches, row, offset = entries.batches, records.row, records.offset
+        starts = np.flatnonzero(np.append(True, np.diff(row) != 0))
+        rows = row[starts]
+        ends = np.append(starts[1:], row.size)
+        rises = np.append(True, np.diff(offset) > 0)
+        rises[starts] = True
+        is_sorted = np.logical_and.reduceat(rises, starts)
+        inside = (offset[starts] >= entries.first_offset[rows]) & (offset[ends - 1] <= batches.last_offset[rows])
+        count = np.where(batches.magic[rows] > 1, batches.count[rows], ends - starts)
+        is_counted = ends - starts == count
+        is_complete = (count != entries.span[rows]) | (offset[ends - 1] == batches.last_offset[rows])
+        largest = np.maximum.reduceat(records.timestamp, starts)
+        of_itself = (batches.magic[rows] > 1) & ~batches.is_log_append_time[rows]
+        is_timed = ~of_itself | (largest == batches.max_timestamp[rows])
+        for at in np.flatnonzero(~(is_sorted & inside & is_counted & is_complete & is_timed)).tolist():
+            entry = int(rows[at])
+            if not is_counted[at]:
+                told = f"the entry has {ends[at] - starts[at]} records, but its header says {count[at]}"
+                self._add(entries, entry, told)
+            if not (is_sorted[at] and inside[at] and is_complete[at]):
+                span = f"{entries.first_offset[entry]} to {batches.last_offset[entry]}"
+                self._add(entries, entry, f"the offsets of the records do not match the header: {span}")
+            if not is_timed[at]:
+                told = f"the largest timestamp is {largest[at]}, but the header says {batches.max_timestamp[entry]}"
+                self._add(entries, entry, told)
+
+    def _add(self, entries: Entries, row: int, message: str) -> None:
+        self._findings.add(
+            "records",
+            message,
+            file=entries.path,
+            position=int(entries.position[row]),
+            offset=int(entries.batches.base_offset[row]),
+        )
+
+    def _follow_times(self, timestamp: NDArray[np.int64], offset: NDArray[np.int64]) -> None:
+        has = timestamp >= 0
+        if not has.all():
+            timestamp, offset = timestamp[has], offset[has]
+        if timestamp.size == 0:
+            return
+        lateness = np.maximum.accumulate(timestamp) - timestamp
+        worst = int(lateness.argmax())
+        times = Times(
+            int(timestamp[0]),
+            int(timestamp[-1]),
+            int(timestamp.min()),
+            int(offset[timestamp.argmin()]),
+            int(timestamp.max()),
+            int((timestamp[1:] < timestamp[:-1]).sum()),
+            int(lateness[worst]),
+            int(offset[worst]) if lateness[worst] else NEVER,
+        )
+        self.times = self.times.followed_by(times)

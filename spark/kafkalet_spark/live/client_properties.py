@@ -1,0 +1,131 @@
+"""The client properties of a live broker, with the names that Kafka's consumer uses.
+
+If a property affects which records are read, or how the broker is reached, it is either implemented or rejected with an
+error that names it. Properties of features that this client does not have (consumer groups, poll, metrics) are accepted
+and ignored, as in Spark's Kafka source. Some defaults differ from Kafka's:
+
+    max.partition.fetch.bytes   8 MiB, because a task reads one partition, and decodes a large response all at once
+    fetch.max.bytes             defaults to max.partition.fetch.bytes
+    client.id                   kafkalet-spark
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple, cast
+
+from kafkalet.properties import InvalidProperty, Property, PropertySet, Type, at_least, between, one_of
+
+ISOLATION_LEVELS = ("read_uncommitted", "read_committed")
+"""The index of a level is its number in requests."""
+
+_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+
+_PROPERTIES = PropertySet(
+    (
+        Property("client.id", Type.STRING, "kafkalet-spark"),
+        Property("client.rack", Type.STRING, ""),
+        Property("isolation.level", Type.STRING, ISOLATION_LEVELS[0], one_of(*ISOLATION_LEVELS)),
+        Property("fetch.min.bytes", Type.INT, "1", at_least(0)),
+        Property("fetch.max.bytes", Type.INT, "-1", at_least(0)),
+        Property("fetch.max.wait.ms", Type.INT, "500", at_least(0)),
+        Property("max.partition.fetch.bytes", Type.INT, str(8 << 20), at_least(0)),
+        Property("check.crcs", Type.BOOLEAN, "true"),
+        Property("request.timeout.ms", Type.INT, "30000", at_least(1)),
+        Property("default.api.timeout.ms", Type.INT, "60000", at_least(0)),
+        Property("socket.connection.setup.timeout.ms", Type.LONG, "10000", at_least(1)),
+        Property("retry.backoff.ms", Type.LONG, "100", at_least(0)),
+        Property("retry.backoff.max.ms", Type.LONG, "1000", at_least(0)),
+        Property("receive.buffer.bytes", Type.INT, "-1", between(-1, 0x7FFFFFFF)),
+        Property("security.protocol", Type.STRING, "PLAINTEXT", one_of(*_PROTOCOLS)),
+        Property("sasl.mechanism", Type.STRING, "GSSAPI"),
+        Property("sasl.jaas.config", Type.PASSWORD, ""),
+        Property("sasl.oauthbearer.token.endpoint.url", Type.STRING, ""),
+        Property("ssl.truststore.type", Type.STRING, "JKS"),
+        Property("ssl.truststore.location", Type.STRING, ""),
+        Property("ssl.truststore.certificates", Type.PASSWORD, ""),
+        Property("ssl.keystore.type", Type.STRING, "JKS"),
+        Property("ssl.keystore.location", Type.STRING, ""),
+        Property("ssl.keystore.certificate.chain", Type.PASSWORD, ""),
+        Property("ssl.keystore.key", Type.PASSWORD, ""),
+        Property("ssl.key.password", Type.PASSWORD, ""),
+        Property("ssl.endpoint.identification.algorithm", Type.STRING, "https", one_of("https", "")),
+    )
+)
+
+WITHOUT_EFFECT = frozenset(
+    {
+        "allow.auto.create.topics",
+        "auto.commit.interval.ms",
+        "connections.max.idle.ms",
+        "exclude.internal.topics",
+        "group.id",
+        "group.instance.id",
+        "group.protocol",
+        "group.remote.assignor",
+        "heartbeat.interval.ms",
+        "max.poll.interval.ms",
+        "max.poll.records",
+        "metadata.max.age.ms",
+        "metric.reporters",
+        "metrics.num.samples",
+        "metrics.recording.level",
+        "metrics.sample.window.ms",
+        "partition.assignment.strategy",
+        "reconnect.backoff.max.ms",
+        "reconnect.backoff.ms",
+        "send.buffer.bytes",
+        "session.timeout.ms",
+        "socket.connection.setup.timeout.max.ms",
+    }
+)
+"""Properties of Kafka's consumer that are ignored, because they do not affect which records this client reads."""
+
+
+class Settings(NamedTuple):
+    """The parsed properties of a client, with one attribute per property. Sizes are in bytes, and times in
+    milliseconds."""
+
+    client_id: str
+    client_rack: str
+    isolation_level: str
+    fetch_min_bytes: int
+    fetch_max_bytes: int
+    fetch_max_wait_ms: int
+    max_partition_fetch_bytes: int
+    check_crcs: bool
+    request_timeout_ms: int
+    default_api_timeout_ms: int
+    socket_connection_setup_timeout_ms: int
+    retry_backoff_ms: int
+    retry_backoff_max_ms: int
+    receive_buffer_bytes: int
+    security_protocol: str
+    sasl_mechanism: str
+    sasl_jaas_config: str
+    sasl_oauthbearer_token_endpoint_url: str
+    ssl_truststore_type: str
+    ssl_truststore_location: str
+    ssl_truststore_certificates: str
+    ssl_keystore_type: str
+    ssl_keystore_location: str
+    ssl_keystore_certificate_chain: str
+    ssl_keystore_key: str
+    ssl_key_password: str
+    ssl_endpoint_identification_algorithm: str
+
+    @classmethod
+    def of(cls, texts: Mapping[str, str]) -> Settings:
+        """Parse properties. `bootstrap.servers` is accepted but ignored.
+
+        Raises InvalidProperty for a value that Kafka would reject, and for an unsupported property.
+        """
+        texts = {name: text for name, text in texts.items() if name not in WITHOUT_EFFECT}
+        for name in _PROPERTIES.unknown(texts):
+            if name != "bootstrap.servers":
+                raise InvalidProperty(name, texts[name], "this property is not supported by the pipeline's client")
+        values = _PROPERTIES.parse(texts)
+        if values.get("fetch.max.bytes") is None:
+            values["fetch.max.bytes"] = values.get("max.partition.fetch.bytes", 8 << 20)
+        all_values = {each.name: values.get(each.name, each.default_value()) for each in _PROPERTIES}
+        return cls(**{name.replace(".", "_"): cast(str, value) for name, value in all_values.items()})  # type: ignore[arg-type]
