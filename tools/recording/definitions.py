@@ -1,12 +1,11 @@
-"""The definition of a scenario: a function that adds its steps, with what it claims.
+"""The definition of a scenario: a function that adds its steps, and whose docstring is what it claims.
 
-    @scenario(
-        "list_offsets_timestamps",
-        "ListOffsets answers the first record after a timestamp that lies between two batches.",
-        level="must",
-        sources=["KIP-79"],
-    )
+    scenario = partial(define, "list_offsets_timestamps")
+
+
+    @scenario("KIP-79 FileRecords.searchForTimestamp", level="must")
     def lo_time_two_batches(ask: ScenarioBuilder) -> None:
+        '''ListOffsets answers the first record after a timestamp that lies between two batches.'''
         t = ask.topic()
         ask.produce(t, batch(10, 20), batch(30, 40))
         ask.time("between", t, 25)
@@ -15,12 +14,17 @@ Such a function runs once per release, and can depend on the versions that the r
 (`ask.versions("Fetch")`). It produces steps without answers; recorder.py obtains the answers from Apache Kafka.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder
-from kafkalet.conformance.catalogue import Level
+from kafkalet.conformance.catalogue import LEVELS, Level
+
+from .sources import full_names
+
+KAFKA_2_8, KAFKA_3_9, KAFKA_4_4 = ("2.8",), ("3.9",), ("4.4",)
+EVERY_RELEASE = (*KAFKA_2_8, *KAFKA_3_9, *KAFKA_4_4)
 
 Write = Callable[[ScenarioBuilder], None]
 """A function that adds the steps of a scenario to a builder."""
@@ -43,33 +47,33 @@ class Definition:
 DEFINITIONS: dict[str, Definition] = {}
 
 
-def scenario(
+def define(
     area: str,
-    claim: str,
-    releases: tuple[str, ...] = ("3.9", "4.4"),
+    sources: str,
+    releases: tuple[str, ...] = (*KAFKA_3_9, *KAFKA_4_4),
     *,
     level: Level = "should",
-    sources: Sequence[str] = (),
     **needs: Any,
 ) -> Callable[[Write], Write]:
-    """Register a function as the scenario of its name.
+    """Register a function as the scenario of its name. Its docstring is the claim: one sentence on what Kafka does.
 
-    `area` is a key of `catalogue.AREAS`. `claim` says in one sentence what Apache Kafka does. `sources` names the KIPs
-    (`KIP-101`) and the classes or methods of Kafka (`kafka.server.ReplicaManager.readFromLog`) that define it, and
+    `area` is a key of `catalogue.AREAS`; `scenario` is the partial function for that of a module. `sources` names the
+    KIPs (`KIP-101`) and the classes or methods of Kafka (`ReplicaManager.readFromLog`) that define the behaviour, and
     `level` how much depends on it. `releases` are those to record. `needs` restricts the brokers (see
     docs/scenario-format.md).
     """
 
     def register(write: Write) -> Write:
-        _add(Definition(write.__name__, area, claim, level, tuple(sources), needs, releases, write))
+        claim = " ".join((write.__doc__ or "").split())
+        _add(Definition(write.__name__, area, claim, level, full_names(sources), needs, releases, write))
         return write
 
     return register
 
 
-def recorded_only(name: str, area: str, claim: str, *, level: Level = "should", sources: Sequence[str] = ()) -> None:
+def recorded_only(name: str, area: str, level: str, sources: str, claim: str) -> None:
     """Register a scenario whose steps exist only in its transcript."""
-    _add(Definition(name, area, claim, level, tuple(sources), {}, (), None))
+    _add(Definition(name, area, claim, LEVELS[LEVELS.index(level)], full_names(sources), {}, (), None))
 
 
 def _add(definition: Definition) -> None:

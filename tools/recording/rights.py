@@ -27,8 +27,6 @@ from kafkalet.conformance.access import (
 )
 from kafkalet.conformance.building import ScenarioBuilder, Step
 
-EVERY_RELEASE = ("2.8", "3.9", "4.4")
-
 
 def acl(kind: int, name: str, operation: int, pattern: int = LITERAL, **more: object) -> Step:
     """Return an ACL to create, by default one that grants the user an operation."""

@@ -3,6 +3,7 @@
 ACLs of a scenario have a principal of their own, so that filters for all names find no others.
 """
 
+from functools import partial
 from typing import Any
 
 from kafkalet.conformance.access import (
@@ -24,10 +25,11 @@ from kafkalet.conformance.access import (
     acl_filter,
 )
 from kafkalet.conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import scenario
-from tools.recording.rights import EVERY_RELEASE, acl, ends
+from tools.recording.definitions import EVERY_RELEASE, define
+from tools.recording.rights import acl, ends
 
-SOURCES = ("KIP-140", "KIP-290", "org.apache.kafka.common.acl.AclBindingFilter")
+scenario = partial(define, "authorization", releases=EVERY_RELEASE, acl=True)
+
 TOKENS, USERS = 6, 7
 NOT_IN_ZOOKEEPER = {"name with a null character", "name with a colon and a slash", "name .."}
 """Names that cannot be part of a path in ZooKeeper, where 2.8 keeps ACLs."""
@@ -102,15 +104,9 @@ def filters(who: str, t: str, p: str, longer: str) -> dict[str, Step]:
     return found
 
 
-@scenario(
-    "authorization",
-    "DescribeAcls answers the ACLs that match every part of its filter; with MATCH, those that apply to a name.",
-    EVERY_RELEASE,
-    level="should",
-    sources=SOURCES,
-    acl=True,
-)
+@scenario("KIP-140 KIP-290 AclBindingFilter")
 def acl_filters(ask: ScenarioBuilder) -> None:
+    """DescribeAcls answers the ACLs that match every part of its filter; with MATCH, those that apply to a name."""
     who, other, t, p, longer = created(ask)
     last = ask.versions("DescribeAcls")[-1]
     for case, wanted in filters(who, t, p, longer).items():
@@ -138,16 +134,10 @@ def acl_filters(ask: ScenarioBuilder) -> None:
     cleared(ask, who, other)
 
 
-@scenario(
-    "authorization",
-    "DeleteAcls answers for each filter what it has deleted; an ACL that two filters match is answered for both, in "
-    "2.8 for the first.",
-    EVERY_RELEASE,
-    level="should",
-    sources=(*SOURCES, "org.apache.kafka.controller.AclControlManager"),
-    acl=True,
-)
+@scenario("KIP-140 KIP-290 AclBindingFilter AclControlManager")
 def acl_deletions(ask: ScenarioBuilder) -> None:
+    """DeleteAcls answers for each filter what it has deleted; an ACL that two filters match is answered for both, in
+    2.8 for the first."""
     last = ask.versions("DeleteAcls")[-1]
     who, other, t, _, longer = created(ask)
     every = acl_filter(ANY, None, pattern_type_filter=ANY, principal_filter=who)
@@ -172,16 +162,10 @@ def acl_deletions(ask: ScenarioBuilder) -> None:
     cleared(ask, who, other)
 
 
-@scenario(
-    "authorization",
-    "CreateAcls accepts duplicates, every operation for every resource, and names with any characters; an ACL that is "
-    "refused does not affect the others.",
-    EVERY_RELEASE,
-    level="should",
-    sources=(*SOURCES, "org.apache.kafka.controller.AclControlManager"),
-    acl=True,
-)
+@scenario("KIP-140 KIP-290 AclBindingFilter AclControlManager")
 def acl_creations(ask: ScenarioBuilder) -> None:
+    """CreateAcls accepts duplicates, every operation for every resource, and names with any characters; an ACL that is
+    refused does not affect the others."""
     last = ask.versions("CreateAcls")[-1]
     who = ask.let("who", f"User:c<unique>.{ask.name}")
     mine: Any = {"principal": who}

@@ -5,6 +5,7 @@ with the right with UNKNOWN_TOPIC_OR_PARTITION.
 """
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from kafkalet.conformance.access import (
@@ -29,10 +30,11 @@ from kafkalet.conformance.access import (
     WRITE,
 )
 from kafkalet.conformance.building import ScenarioBuilder, Step, at, batch
-from tools.recording.definitions import scenario
-from tools.recording.rights import EVERY_RELEASE, Rights, acl, without_rights
+from tools.recording.definitions import EVERY_RELEASE, define
+from tools.recording.rights import Rights, acl, without_rights
 
-SOURCES = ("KIP-11", "KIP-290", "org.apache.kafka.metadata.authorizer.StandardAuthorizerData")
+scenario = partial(define, "authorization", releases=EVERY_RELEASE, acl=True)
+
 OPERATIONS = {
     ALL: "ALL",
     READ: "READ",
@@ -83,15 +85,10 @@ def tried(ask: ScenarioBuilder, case: str, names: Iterable[str], operations: Ite
         ask.request(name, api, version, body, conn="user", any_order=api != "Fetch", **more)
 
 
-@scenario(
-    "authorization",
-    "READ, WRITE, DELETE and ALTER allow DESCRIBE, ALTER_CONFIGS allows DESCRIBE_CONFIGS, and ALL allows everything.",
-    EVERY_RELEASE,
-    level="must",
-    sources=SOURCES,
-    acl=True,
-)
+@scenario("KIP-11 KIP-290 StandardAuthorizerData", level="must")
 def acl_implied(ask: ScenarioBuilder) -> None:
+    """READ, WRITE, DELETE and ALTER allow DESCRIBE, ALTER_CONFIGS allows DESCRIBE_CONFIGS, and ALL allows
+    everything."""
     rights = Rights(ask)
     names = {each: ask.let(name, f"c<unique>.{ask.name}.{name}") for each, name in OPERATIONS.items()}
     rights.create(*(acl(TOPICS, name, operation) for operation, name in names.items()))
@@ -100,15 +97,9 @@ def acl_implied(ask: ScenarioBuilder) -> None:
     tried(ask, "removed", list(names.values())[:2], (READ, DESCRIBE))
 
 
-@scenario(
-    "authorization",
-    "A denied operation stays denied whatever else is allowed; the operations that it implies are not denied.",
-    EVERY_RELEASE,
-    level="must",
-    sources=SOURCES,
-    acl=True,
-)
+@scenario("KIP-11 KIP-290 StandardAuthorizerData", level="must")
 def acl_denied(ask: ScenarioBuilder) -> None:
+    """A denied operation stays denied whatever else is allowed; the operations that it implies are not denied."""
     rights = Rights(ask)
     names = {each: ask.let(f"no_{name}", f"c<unique>.{ask.name}.{name}") for each, name in OPERATIONS.items()}
     rights.create(*(acl(TOPICS, name, ALL) for name in names.values()))
@@ -132,15 +123,9 @@ def bound(ask: ScenarioBuilder, **names: str) -> dict[str, str]:
     return {kind: ask.let(kind, f"c<unique>.{ask.name}.{name}") for kind, name in names.items()}
 
 
-@scenario(
-    "authorization",
-    "A literal pattern matches one name, a prefixed one all names that start with it, and the literal * every name.",
-    EVERY_RELEASE,
-    level="must",
-    sources=SOURCES,
-    acl=True,
-)
+@scenario("KIP-11 KIP-290 StandardAuthorizerData", level="must")
 def acl_patterns(ask: ScenarioBuilder) -> None:
+    """A literal pattern matches one name, a prefixed one all names that start with it, and the literal * every name."""
     rights = Rights(ask)
     names = bound(ask, shorter="order", exact="orders", longer="orders-1", upper="Orders", other="x")
 
@@ -170,16 +155,10 @@ def acl_patterns(ask: ScenarioBuilder) -> None:
     rights.remove()
 
 
-@scenario(
-    "authorization",
-    "A denial wins over every allowed pattern: a prefixed or * denial over a literal right, and a literal denial over "
-    "prefixed rights.",
-    EVERY_RELEASE,
-    level="must",
-    sources=SOURCES,
-    acl=True,
-)
+@scenario("KIP-11 KIP-290 StandardAuthorizerData", level="must")
 def acl_deny_wins(ask: ScenarioBuilder) -> None:
+    """A denial wins over every allowed pattern: a prefixed or * denial over a literal right, and a literal denial over
+    prefixed rights."""
     rights = Rights(ask)
     names = bound(ask, prefix="order", exact="orders", longer="orders-1", other="x")
     operations = (READ, DESCRIBE)
@@ -200,15 +179,9 @@ def acl_deny_wins(ask: ScenarioBuilder) -> None:
             rights.remove()
 
 
-@scenario(
-    "authorization",
-    "An ACL with a host applies only to clients with this address, whether it allows or denies.",
-    EVERY_RELEASE,
-    level="must",
-    sources=SOURCES,
-    acl=True,
-)
+@scenario("KIP-11 KIP-290 StandardAuthorizerData", level="must")
 def acl_hosts(ask: ScenarioBuilder) -> None:
+    """An ACL with a host applies only to clients with this address, whether it allows or denies."""
     rights = Rights(ask)
     names = bound(ask, own="own", other="other", every="every", own_denied="own_denied", other_denied="other_denied")
     hosts = {"own": "127.0.0.1", "other": "127.0.0.2", "every": "*", "own_denied": "*", "other_denied": "*"}
@@ -224,15 +197,9 @@ def acl_hosts(ask: ScenarioBuilder) -> None:
     rights.remove()
 
 
-@scenario(
-    "authorization",
-    "An ACL applies to the principal with exactly its type and name, or to all users if it names User:*.",
-    EVERY_RELEASE,
-    level="must",
-    sources=SOURCES,
-    acl=True,
-)
+@scenario("KIP-11 KIP-290 StandardAuthorizerData", level="must")
 def acl_principals(ask: ScenarioBuilder) -> None:
+    """An ACL applies to the principal with exactly its type and name, or to all users if it names User:*."""
     rights = Rights(ask)
     principals = {
         "same": "User:user",
@@ -261,15 +228,9 @@ def acl_principals(ask: ScenarioBuilder) -> None:
     rights.remove()
 
 
-@scenario(
-    "authorization",
-    "Super users may perform every operation, even one that an ACL denies them.",
-    EVERY_RELEASE,
-    level="must",
-    sources=SOURCES,
-    acl=True,
-)
+@scenario("KIP-11 KIP-290 StandardAuthorizerData", level="must")
 def acl_super_user(ask: ScenarioBuilder) -> None:
+    """Super users may perform every operation, even one that an ACL denies them."""
     rights = Rights(ask)
     names = bound(ask, own="own", everyone="everyone")
     rights.create(acl(TOPICS, names["own"], ALL, principal="User:admin", permission_type=DENY))
@@ -283,15 +244,9 @@ def acl_super_user(ask: ScenarioBuilder) -> None:
     rights.remove()
 
 
-@scenario(
-    "authorization",
-    "Names of groups and transactional ids match as they are: empty, with spaces, with other alphabets, or *.",
-    EVERY_RELEASE,
-    level="should",
-    sources=SOURCES,
-    acl=True,
-)
+@scenario("KIP-11 KIP-290 StandardAuthorizerData")
 def acl_unusual_names(ask: ScenarioBuilder) -> None:
+    """Names of groups and transactional ids match as they are: empty, with spaces, with other alphabets, or *."""
     rights = Rights(ask)
     ask.coordinator(ask.let("g", f"c<unique>.{ask.name}.g"))
     ask.coordinator(ask.let("x", f"c<unique>.{ask.name}.x"), 1)
@@ -330,16 +285,10 @@ def acl_unusual_names(ask: ScenarioBuilder) -> None:
     rights.remove()
 
 
-@scenario(
-    "authorization",
-    "A producer without a transactional id needs WRITE on some topic: one allowed pattern that no denied pattern "
-    "covers.",
-    EVERY_RELEASE,
-    level="must",
-    sources=("KIP-679", "org.apache.kafka.server.authorizer.Authorizer.authorizeByResourceType"),
-    acl=True,
-)
+@scenario("KIP-679 Authorizer.authorizeByResourceType", level="must")
 def acl_any_topic(ask: ScenarioBuilder) -> None:
+    """A producer without a transactional id needs WRITE on some topic: one allowed pattern that no denied pattern
+    covers."""
     without_rights(ask)
     rights = Rights(ask)
     names = bound(ask, prefix="order", exact="orders", longer="orders-1", other="x")

@@ -1,9 +1,12 @@
 """DeleteRecords and OffsetForLeaderEpoch."""
 
+from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, at, batch
-from tools.recording.definitions import scenario
+from tools.recording.definitions import define
+
+scenario = partial(define, "topics")
 
 
 def cut(ask: ScenarioBuilder, case: str, version: int, *wanted: tuple[str, int, int]) -> None:
@@ -11,12 +14,9 @@ def cut(ask: ScenarioBuilder, case: str, version: int, *wanted: tuple[str, int, 
     ask.request(case, "DeleteRecords", version, {"topics": topics, "timeout_ms": 10000})
 
 
-@scenario(
-    "topics",
-    "DeleteRecords answers each partition on its own, and UNKNOWN_TOPIC_OR_PARTITION for unknown ones.",
-    sources=["KIP-107", "kafka.server.ReplicaManager.deleteRecords"],
-)
+@scenario("KIP-107 ReplicaManager.deleteRecords")
 def delete_records_many(ask: ScenarioBuilder) -> None:
+    """DeleteRecords answers each partition on its own, and UNKNOWN_TOPIC_OR_PARTITION for unknown ones."""
     t, nope = ask.topic(partitions=3), ask.unknown_topic()
     for partition in range(3):
         ask.produce_each(t, [batch(10, 20), batch(30)], partition=partition)
@@ -34,13 +34,10 @@ def delete_records_many(ask: ScenarioBuilder) -> None:
     ask.request("timeout 0", "DeleteRecords", 2, {"topics": [{"name": t, "partitions": two[:1]}], "timeout_ms": 0})
 
 
-@scenario(
-    "topics",
-    "DeleteRecords with offset -1 deletes all records below the high watermark, and answers it as the low watermark.",
-    level="must",
-    sources=["KIP-107", "kafka.cluster.Partition.deleteRecordsOnLeader"],
-)
+@scenario("KIP-107 Partition.deleteRecordsOnLeader", level="must")
 def delete_records_to_the_high_watermark(ask: ScenarioBuilder) -> None:
+    """DeleteRecords with offset -1 deletes all records below the high watermark, and answers it as the low
+    watermark."""
     t = ask.topic()
     for version in ask.versions("DeleteRecords"):
         ask.produce_each(t, [batch(10, 20, 30), batch(40, 50)])
@@ -51,13 +48,10 @@ def delete_records_to_the_high_watermark(ask: ScenarioBuilder) -> None:
         ask.fetch(f"v{version} then the end", at(t, 5 * version + 5))
 
 
-@scenario(
-    "topics",
-    "DeleteRecords answers POLICY_VIOLATION for a topic with cleanup.policy=compact, and deletes if the policy "
-    "includes delete.",
-    sources=["KIP-107", "kafka.cluster.Partition.deleteRecordsOnLeader"],
-)
+@scenario("KIP-107 Partition.deleteRecordsOnLeader")
 def delete_records_policies(ask: ScenarioBuilder) -> None:
+    """DeleteRecords answers POLICY_VIOLATION for a topic with cleanup.policy=compact, and deletes if the policy
+    includes delete."""
     for name, policy in (("compact", "compact"), ("both", "compact,delete"), ("delete", "delete")):
         t = ask.topic(name, cleanup_policy=policy)
         ask.produce(t, batch({"ts": 5, "key": "k", "value": "v"}))
@@ -66,18 +60,10 @@ def delete_records_policies(ask: ScenarioBuilder) -> None:
         ask.offsets(f"{policy} earliest", t, -2)
 
 
-@scenario(
-    "topics",
-    "After DeleteRecords, Fetch below the log start offset answers OFFSET_OUT_OF_RANGE, and lookups by time and by "
-    "leader epoch reflect the new log start offset.",
-    level="must",
-    sources=[
-        "KIP-107",
-        "kafka.log.UnifiedLog.maybeIncrementLogStartOffset",
-        "org.apache.kafka.storage.internals.epoch.LeaderEpochFileCache.truncateFromStart",
-    ],
-)
+@scenario("KIP-107 UnifiedLog.maybeIncrementLogStartOffset LeaderEpochFileCache.truncateFromStart", level="must")
 def delete_records_then(ask: ScenarioBuilder) -> None:
+    """After DeleteRecords, Fetch below the log start offset answers OFFSET_OUT_OF_RANGE, and lookups by time and by
+    leader epoch reflect the new log start offset."""
     t = ask.topic()
     ask.produce_each(t, [batch(10, 20, 30), batch(40, 50)])
     for offset in (1, 3, 4, 5):
@@ -97,19 +83,12 @@ def epoch_end(
     ask.request(case, "OffsetForLeaderEpoch", version, body, **more)
 
 
-@scenario(
-    "replicas",
-    "OffsetForLeaderEpoch answers the end offset of a leader epoch, -1 for an undefined one, and compares the "
-    "current leader epoch of the request since version 2.",
-    level="must",
-    sources=[
-        "KIP-101",
-        "KIP-320",
-        "kafka.cluster.Partition.lastOffsetForLeaderEpoch",
-        "org.apache.kafka.storage.internals.epoch.LeaderEpochFileCache.endOffsetFor",
-    ],
+@define(
+    "replicas", "KIP-101 KIP-320 Partition.lastOffsetForLeaderEpoch LeaderEpochFileCache.endOffsetFor", level="must"
 )
 def epoch_ends(ask: ScenarioBuilder) -> None:
+    """OffsetForLeaderEpoch answers the end offset of a leader epoch, -1 for an undefined one, and compares the current
+    leader epoch of the request since version 2."""
     t, u, nope = ask.topic(), ask.topic("u"), ask.unknown_topic()
     ask.produce(t, batch(10, 20))
     for version in ask.versions("OffsetForLeaderEpoch"):

@@ -1,31 +1,26 @@
 """ApiVersions in every version, and what clients can say in it about themselves and the broker that they expect."""
 
+from functools import partial
+
 from kafkalet.conformance.building import ScenarioBuilder
-from tools.recording.definitions import scenario
+from tools.recording.definitions import KAFKA_4_4, define
+
+scenario = partial(define, "metadata")
 
 UNKNOWN_CLUSTER = "another-cluster-id-000"
 
 
-@scenario(
-    "metadata",
-    "ApiVersions answers without an error in every version.",
-    level="must",
-    sources=["KIP-35", "KIP-511", "kafka.server.ApiVersionManager"],
-)
+@scenario("KIP-35 KIP-511 ApiVersionManager", level="must")
 def api_versions_every_version(ask: ScenarioBuilder) -> None:
+    """ApiVersions answers without an error in every version."""
     client = {"client_software_name": "conformance", "client_software_version": "1.0"}
     for v in ask.versions("ApiVersions"):
         ask.request(f"v{v}", "ApiVersions", v, client, only=["error_code"])
 
 
-@scenario(
-    "metadata",
-    "ApiVersions compares the cluster id and node id that a client expects with those of the broker.",
-    releases=("4.4",),
-    sources=["kafka.server.KafkaApis"],
-    ApiVersions=5,
-)
+@scenario("KafkaApis", KAFKA_4_4, ApiVersions=5)
 def api_versions_expected_broker(ask: ScenarioBuilder) -> None:
+    """ApiVersions compares the cluster id and node id that a client expects with those of the broker."""
     client = {"client_software_name": "conformance", "client_software_version": "1.0"}
     ask.setup("DescribeCluster", 0, {}, bind={"cluster": "cluster_id"})
     for case, cluster_id, node_id in (

@@ -5,6 +5,7 @@ starts with `user` as a user without rights, and those whose name starts with `a
 """
 
 from collections.abc import Mapping
+from functools import partial
 
 from kafkalet.conformance.access import (
     ALTER,
@@ -22,8 +23,10 @@ from kafkalet.conformance.access import (
     acl_filter,
 )
 from kafkalet.conformance.building import ScenarioBuilder, Step, at, batch, one
-from tools.recording.definitions import scenario
+from tools.recording.definitions import KAFKA_4_4, define
 from tools.recording.rights import acl, without_rights
+
+scenario = partial(define, "authorization", acl=True)
 
 TOPIC, BROKER, GROUP = 2, 4, 32
 Bodies = Mapping[str, Step]
@@ -48,14 +51,9 @@ def group_of(ask: ScenarioBuilder) -> str:
     return group
 
 
-@scenario(
-    "authorization",
-    "Produce without WRITE is answered with TOPIC_AUTHORIZATION_FAILED, whether or not the topic exists.",
-    level="must",
-    sources=["KIP-11", "kafka.server.KafkaApis"],
-    acl=True,
-)
+@scenario("KIP-11 KafkaApis", level="must")
 def denied_produce(ask: ScenarioBuilder) -> None:
+    """Produce without WRITE is answered with TOPIC_AUTHORIZATION_FAILED, whether or not the topic exists."""
     bodies: dict[str, Step] = {}
     for case, topic in zip(("topic", "unknown topic"), topics(ask), strict=True):
         named = {"name": topic, "partitions": [{"index": 0, "records": [batch(10)]}]}
@@ -70,14 +68,9 @@ def denied_produce(ask: ScenarioBuilder) -> None:
             ask.request(f"v{v}: {case}", "Produce", v, {"acks": 1, "topics": by_id}, conn="user")
 
 
-@scenario(
-    "authorization",
-    "Fetch without READ is answered with TOPIC_AUTHORIZATION_FAILED; by topic id, unknown topics stay unknown.",
-    level="must",
-    sources=["KIP-11", "KIP-516", "kafka.server.KafkaApis"],
-    acl=True,
-)
+@scenario("KIP-11 KIP-516 KafkaApis", level="must")
 def denied_fetch(ask: ScenarioBuilder) -> None:
+    """Fetch without READ is answered with TOPIC_AUTHORIZATION_FAILED; by topic id, unknown topics stay unknown."""
     t, n = topics(ask)
     asked(ask, "Fetch", {"topic": ask.fetching(at(t)), "unknown topic": ask.fetching(at(n))}, 4, 12)
     asked(ask, "Fetch", {"topic": ask.fetching(at("$t.id")), "unknown id": ask.fetching(at("bogus.id"))}, 13)
@@ -86,14 +79,9 @@ def denied_fetch(ask: ScenarioBuilder) -> None:
             step["body"]["topics"][0]["topic_id"] = UNKNOWN_ID
 
 
-@scenario(
-    "authorization",
-    "ListOffsets and OffsetForLeaderEpoch without DESCRIBE are answered with TOPIC_AUTHORIZATION_FAILED.",
-    level="must",
-    sources=["KIP-11", "kafka.server.KafkaApis"],
-    acl=True,
-)
+@scenario("KIP-11 KafkaApis", level="must")
 def denied_offsets_of_logs(ask: ScenarioBuilder) -> None:
+    """ListOffsets and OffsetForLeaderEpoch without DESCRIBE are answered with TOPIC_AUTHORIZATION_FAILED."""
     t, n = topics(ask)
     named = (("topic", t), ("unknown topic", n))
     asked(ask, "ListOffsets", {c: {"topics": [one(topic, partition_index=0, timestamp=-1)]} for c, topic in named})
@@ -103,14 +91,9 @@ def denied_offsets_of_logs(ask: ScenarioBuilder) -> None:
     asked(ask, "OffsetForLeaderEpoch", {f"{c} as replica 2": body | {"replica_id": 2} for c, body in bodies.items()}, 3)
 
 
-@scenario(
-    "authorization",
-    "Metadata without DESCRIBE answers TOPIC_AUTHORIZATION_FAILED for named topics, and leaves them out of lists.",
-    level="must",
-    sources=["KIP-11", "KIP-516", "kafka.server.KafkaApis"],
-    acl=True,
-)
+@scenario("KIP-11 KIP-516 KafkaApis", level="must")
 def denied_metadata(ask: ScenarioBuilder) -> None:
+    """Metadata without DESCRIBE answers TOPIC_AUTHORIZATION_FAILED for named topics, and leaves them out of lists."""
     t, n = topics(ask)
     more = {"only": ["topics", "cluster_authorized_operations"], "conn": "user"}
     versions = ask.versions("Metadata")
@@ -133,14 +116,9 @@ def denied_metadata(ask: ScenarioBuilder) -> None:
         ask.request(case, "DescribeTopicPartitions", 0, described, conn="user")
 
 
-@scenario(
-    "authorization",
-    "Requests about a group without the right to it are answered with GROUP_AUTHORIZATION_FAILED.",
-    level="must",
-    sources=["KIP-11", "kafka.server.KafkaApis"],
-    acl=True,
-)
+@scenario("KIP-11 KafkaApis", level="must")
 def denied_groups(ask: ScenarioBuilder) -> None:
+    """Requests about a group without the right to it are answered with GROUP_AUTHORIZATION_FAILED."""
     g = group_of(ask)
     member = {"group_id": g, "member_id": "m", "generation_id": 1}
     joining = {"group_id": g, "session_timeout_ms": 30000, "rebalance_timeout_ms": 30000, "member_id": ""}
@@ -158,14 +136,9 @@ def denied_groups(ask: ScenarioBuilder) -> None:
     asked(ask, "FindCoordinator", {"find": {"coordinator_keys": [g], "key_type": 0}}, 4)
 
 
-@scenario(
-    "authorization",
-    "Offsets of a group need READ or DESCRIBE on the group, and then on each topic.",
-    level="must",
-    sources=["KIP-11", "kafka.server.KafkaApis"],
-    acl=True,
-)
+@scenario("KIP-11 KafkaApis", level="must")
 def denied_committed_offsets(ask: ScenarioBuilder) -> None:
+    """Offsets of a group need READ or DESCRIBE on the group, and then on each topic."""
     t, n = topics(ask)
     g = group_of(ask)
     partition = {"partition_index": 0, "committed_offset": 1, "committed_metadata": "m"}
@@ -184,14 +157,9 @@ def denied_committed_offsets(ask: ScenarioBuilder) -> None:
     asked(ask, "OffsetDelete", {"delete": {"group_id": g, "topics": deleted}})
 
 
-@scenario(
-    "authorization",
-    "A member of the consumer protocol without READ on the group is answered with GROUP_AUTHORIZATION_FAILED.",
-    releases=("4.4",),
-    sources=["KIP-848", "kafka.server.KafkaApis"],
-    acl=True,
-)
+@scenario("KIP-848 KafkaApis", KAFKA_4_4)
 def denied_consumer_groups(ask: ScenarioBuilder) -> None:
+    """A member of the consumer protocol without READ on the group is answered with GROUP_AUTHORIZATION_FAILED."""
     t = ask.topic()
     g = group_of(ask)
     beating = {"group_id": g, "member_id": "AAAAAAAAAAAAAAAAAAAAAQ", "member_epoch": 0, "rebalance_timeout_ms": 60000}
@@ -210,14 +178,9 @@ def beating_shares(group: str, topic: str) -> Step:
     return who | {"subscribed_topic_names": [topic]}
 
 
-@scenario(
-    "authorization",
-    "Share fetches, and the offsets and state of share groups, need rights on group, topic and cluster.",
-    releases=("4.4",),
-    sources=["KIP-932", "kafka.server.KafkaApis"],
-    acl=True,
-)
+@scenario("KIP-932 KafkaApis", KAFKA_4_4)
 def denied_share_groups(ask: ScenarioBuilder) -> None:
+    """Share fetches, and the offsets and state of share groups, need rights on group, topic and cluster."""
     t = ask.topic()
     g = group_of(ask)
     who = {"group_id": g, "member_id": "AAAAAAAAAAAAAAAAAAAAAQ"}
@@ -235,14 +198,9 @@ def denied_share_groups(ask: ScenarioBuilder) -> None:
     asked(ask, "ReadShareGroupStateSummary", {"summary": state})
 
 
-@scenario(
-    "authorization",
-    "Transactions need WRITE on the transactional id, then READ on the group and WRITE on the topics.",
-    level="must",
-    sources=["KIP-98", "kafka.server.KafkaApis"],
-    acl=True,
-)
+@scenario("KIP-98 KafkaApis", level="must")
 def denied_transactions(ask: ScenarioBuilder) -> None:
+    """Transactions need WRITE on the transactional id, then READ on the group and WRITE on the topics."""
     without_rights(ask)
     t, n = topics(ask)
     g = group_of(ask)
@@ -273,14 +231,9 @@ def denied_transactions(ask: ScenarioBuilder) -> None:
     asked(ask, "DescribeProducers", {"producers": {"topics": described}})
 
 
-@scenario(
-    "authorization",
-    "Topics are created, extended, shortened and deleted only with rights; without DESCRIBE, names stay hidden.",
-    level="must",
-    sources=["KIP-11", "KIP-516", "kafka.server.ControllerApis"],
-    acl=True,
-)
+@scenario("KIP-11 KIP-516 ControllerApis", level="must")
 def denied_topics(ask: ScenarioBuilder) -> None:
+    """Topics are created, extended, shortened and deleted only with rights; without DESCRIBE, names stay hidden."""
     t, n = topics(ask)
     for case, topic in (("topic", t), ("unknown topic", n)):
         made = [{"name": topic, "num_partitions": 1, "replication_factor": 1}]
@@ -299,13 +252,9 @@ def denied_topics(ask: ScenarioBuilder) -> None:
         ask.request(f"v6: delete {case}", "DeleteTopics", 6, {"topics": [wanted]}, conn="user")
 
 
-@scenario(
-    "authorization",
-    "Configurations need the right on the topic, the group or the cluster.",
-    sources=["KIP-133", "KIP-339", "kafka.server.ConfigHelper"],
-    acl=True,
-)
+@scenario("KIP-133 KIP-339 ConfigHelper")
 def denied_configurations(ask: ScenarioBuilder) -> None:
+    """Configurations need the right on the topic, the group or the cluster."""
     t, n = topics(ask)
     resources = {"topic": (TOPIC, t), "unknown topic": (TOPIC, n), "broker": (BROKER, "1"), "group": (GROUP, "g")}
     for case, (kind, name) in resources.items():
@@ -319,13 +268,9 @@ def denied_configurations(ask: ScenarioBuilder) -> None:
     asked(ask, "ListConfigResources", {"list": {}})
 
 
-@scenario(
-    "authorization",
-    "Requests that concern the cluster are answered with CLUSTER_AUTHORIZATION_FAILED without rights on it.",
-    sources=["KIP-11", "kafka.server.KafkaApis", "kafka.server.ControllerApis"],
-    acl=True,
-)
+@scenario("KIP-11 KafkaApis ControllerApis")
 def denied_cluster(ask: ScenarioBuilder) -> None:
+    """Requests that concern the cluster are answered with CLUSTER_AUTHORIZATION_FAILED without rights on it."""
     t = ask.topic()
     partitions = [{"topic": t, "partitions": [0]}]
     asked(ask, "ElectLeaders", {"elect": {"election_type": 0, "topic_partitions": partitions}})
@@ -355,24 +300,15 @@ def denied_cluster(ask: ScenarioBuilder) -> None:
     asked(ask, "RemoveRaftVoter", {"remove voter": voter})
 
 
-@scenario(
-    "authorization",
-    "UnregisterController needs ALTER on the cluster.",
-    releases=("4.4",),
-    sources=["kafka.server.ControllerApis"],
-    acl=True,
-)
+@scenario("ControllerApis", KAFKA_4_4)
 def denied_unregister_controller(ask: ScenarioBuilder) -> None:
+    """UnregisterController needs ALTER on the cluster."""
     asked(ask, "UnregisterController", {"unregister": {"controller_id": 4711}})
 
 
-@scenario(
-    "authorization",
-    "DescribeCluster answers users without rights, and lists the operations that they may perform.",
-    sources=["KIP-430", "kafka.server.KafkaApis"],
-    acl=True,
-)
+@scenario("KIP-430 KafkaApis")
 def denied_describe_cluster(ask: ScenarioBuilder) -> None:
+    """DescribeCluster answers users without rights, and lists the operations that they may perform."""
     only = {"only": ["error_code", "cluster_authorized_operations"]}
     for v in ask.versions("DescribeCluster"):
         for case, rights in (("without rights", False), ("with rights", True)):
@@ -389,14 +325,9 @@ def granted(ask: ScenarioBuilder, *rights: tuple[int, str, int]) -> None:
         ask.until("DescribeAcls", 2, described, "resources.0.resource_name", name)
 
 
-@scenario(
-    "authorization",
-    "ACLs are created, described and deleted by the super user in every version.",
-    level="must",
-    sources=["KIP-140", "KIP-290", "org.apache.kafka.metadata.authorizer.StandardAuthorizer"],
-    acl=True,
-)
+@scenario("KIP-140 KIP-290 StandardAuthorizer", level="must")
 def acls_every_version(ask: ScenarioBuilder) -> None:
+    """ACLs are created, described and deleted by the super user in every version."""
     for v in ask.versions("CreateAcls"):
         t = ask.let(f"t{v}", f"c<unique>.{ask.name}.t{v}")
         ask.request(f"v{v}: create", "CreateAcls", v, {"creations": [acl(TOPICS, t, READ)]})
@@ -410,13 +341,9 @@ def acls_every_version(ask: ScenarioBuilder) -> None:
         ask.request(f"v{v}: describe what was deleted", "DescribeAcls", v, wanted)
 
 
-@scenario(
-    "authorization",
-    "CreateAcls, DescribeAcls and DeleteAcls refuse unknown resources, operations, principals and patterns.",
-    sources=["KIP-140", "KIP-290", "org.apache.kafka.controller.AclControlManager"],
-    acl=True,
-)
+@scenario("KIP-140 KIP-290 AclControlManager")
 def acls_errors(ask: ScenarioBuilder) -> None:
+    """CreateAcls, DescribeAcls and DeleteAcls refuse unknown resources, operations, principals and patterns."""
     t = ask.let("t", f"c<unique>.{ask.name}.t")
     last = ask.versions("CreateAcls")[-1]
     for case, wrong in {
@@ -456,26 +383,17 @@ def acls_errors(ask: ScenarioBuilder) -> None:
     ask.setup("DeleteAcls", last, {"filters": [acl_filter(TOPICS, t, principal_filter="User:user")]})
 
 
-@scenario(
-    "authorization",
-    "ACLs may be listed and changed only with rights on the cluster.",
-    sources=["KIP-140", "kafka.server.AclApis"],
-    acl=True,
-)
+@scenario("KIP-140 AclApis")
 def denied_acls(ask: ScenarioBuilder) -> None:
+    """ACLs may be listed and changed only with rights on the cluster."""
     asked(ask, "DescribeAcls", {"describe": acl_filter(TOPICS, "t")})
     asked(ask, "CreateAcls", {"create": {"creations": [acl(TOPICS, "t", READ)]}})
     asked(ask, "DeleteAcls", {"delete": {"filters": [acl_filter(TOPICS, "t")]}})
 
 
-@scenario(
-    "authorization",
-    "A user with a right on the group, but not on the topic, is answered with TOPIC_AUTHORIZATION_FAILED.",
-    level="must",
-    sources=["KIP-11", "kafka.server.KafkaApis"],
-    acl=True,
-)
+@scenario("KIP-11 KafkaApis", level="must")
 def denied_topics_of_group(ask: ScenarioBuilder) -> None:
+    """A user with a right on the group, but not on the topic, is answered with TOPIC_AUTHORIZATION_FAILED."""
     t, n = topics(ask)
     g = group_of(ask)
     x = ask.let("X1", f"c<unique>.{ask.name}.X1")
@@ -498,14 +416,9 @@ def denied_topics_of_group(ask: ScenarioBuilder) -> None:
     asked(ask, "OffsetDelete", {"delete with DELETE": {"group_id": g, "topics": deleted}})
 
 
-@scenario(
-    "authorization",
-    "A transaction needs READ on the group whose offsets it commits.",
-    level="must",
-    sources=["KIP-98", "kafka.server.KafkaApis"],
-    acl=True,
-)
+@scenario("KIP-98 KafkaApis", level="must")
 def denied_group_of_transaction(ask: ScenarioBuilder) -> None:
+    """A transaction needs READ on the group whose offsets it commits."""
     t = ask.topic()
     g = group_of(ask)
     x = ask.let("X1", f"c<unique>.{ask.name}.X1")
@@ -518,14 +431,9 @@ def denied_group_of_transaction(ask: ScenarioBuilder) -> None:
     asked(ask, "TxnOffsetCommit", {"commit": committing | {"topics": named}}, 0, 5)
 
 
-@scenario(
-    "authorization",
-    "A member that may read its group, but not its topics, is answered with TOPIC_AUTHORIZATION_FAILED.",
-    releases=("4.4",),
-    sources=["KIP-848", "KIP-932", "KIP-1071", "kafka.server.KafkaApis"],
-    acl=True,
-)
+@scenario("KIP-848 KIP-932 KIP-1071 KafkaApis", KAFKA_4_4)
 def denied_topics_of_consumers(ask: ScenarioBuilder) -> None:
+    """A member that may read its group, but not its topics, is answered with TOPIC_AUTHORIZATION_FAILED."""
     t = ask.topic()
     g = group_of(ask)
     granted(ask, (GROUPS, g, READ), (GROUPS, g, DELETE), (GROUPS, g, DESCRIBE))
@@ -554,15 +462,10 @@ def denied_topics_of_consumers(ask: ScenarioBuilder) -> None:
     ask.request("acknowledge", "ShareAcknowledge", 1, acknowledging, conn="user")
 
 
-@scenario(
-    "authorization",
-    "Descriptions of groups leave out members with topics that the user may not describe, and say "
-    "TOPIC_AUTHORIZATION_FAILED.",
-    releases=("4.4",),
-    sources=["KIP-848", "KIP-932", "KIP-1071", "kafka.server.KafkaApis"],
-    acl=True,
-)
+@scenario("KIP-848 KIP-932 KIP-1071 KafkaApis", KAFKA_4_4)
 def denied_described_members(ask: ScenarioBuilder) -> None:
+    """Descriptions of groups leave out members with topics that the user may not describe, and say
+    TOPIC_AUTHORIZATION_FAILED."""
     t = ask.topic()
     groups = {kind: ask.let(kind, f"c<unique>.{ask.name}.{kind}") for kind in ("consumer", "share", "streams")}
     for group in groups.values():
@@ -597,13 +500,9 @@ def denied_described_members(ask: ScenarioBuilder) -> None:
     asked(ask, "DeleteShareGroupOffsets", {"delete offsets of the share group": deleted})
 
 
-@scenario(
-    "authorization",
-    "OffsetDelete needs DELETE on the group, and answers TOPIC_AUTHORIZATION_FAILED for topics without READ.",
-    sources=["KIP-496", "kafka.server.KafkaApis"],
-    acl=True,
-)
+@scenario("KIP-496 KafkaApis")
 def denied_topics_of_offset_delete(ask: ScenarioBuilder) -> None:
+    """OffsetDelete needs DELETE on the group, and answers TOPIC_AUTHORIZATION_FAILED for topics without READ."""
     t, n = topics(ask)
     g = group_of(ask)
     granted(ask, (GROUPS, g, DELETE))
@@ -615,14 +514,9 @@ def denied_topics_of_offset_delete(ask: ScenarioBuilder) -> None:
         ask.request(f"delete {case}", "OffsetDelete", 0, {"group_id": g, "topics": deleted}, conn="user")
 
 
-@scenario(
-    "authorization",
-    "A user who may describe a topic learns whether it exists, but may neither read nor write it.",
-    level="must",
-    sources=["KIP-11", "kafka.server.KafkaApis"],
-    acl=True,
-)
+@scenario("KIP-11 KafkaApis", level="must")
 def denied_described_topic(ask: ScenarioBuilder) -> None:
+    """A user who may describe a topic learns whether it exists, but may neither read nor write it."""
     t, n = topics(ask)
     granted(ask, (TOPICS, t, DESCRIBE), (TOPICS, n, DESCRIBE))
     for case, topic in (("topic", t), ("unknown topic", n)):
@@ -640,14 +534,10 @@ def denied_described_topic(ask: ScenarioBuilder) -> None:
     ask.request("delete by id", "DeleteTopics", 6, {"topics": [{"name": None, "topic_id": "$t.id"}]}, conn="user")
 
 
-@scenario(
-    "authorization",
-    "Requests for delegation tokens are refused with DELEGATION_TOKEN_AUTH_DISABLED if the brokers have no secret "
-    "key for tokens.",
-    sources=["KIP-48", "kafka.server.KafkaApis"],
-    acl=True,
-)
+@scenario("KIP-48 KafkaApis")
 def tokens_disabled(ask: ScenarioBuilder) -> None:
+    """Requests for delegation tokens are refused with DELEGATION_TOKEN_AUTH_DISABLED if the brokers have no secret key
+    for tokens."""
     hmac = {"hex": "00112233445566778899aabbccddeeff"}
     asked(ask, "CreateDelegationToken", {"create": {"renewers": [], "max_lifetime_ms": -1}})
     asked(ask, "RenewDelegationToken", {"renew": {"hmac": hmac, "renew_period_ms": -1}})
@@ -657,14 +547,9 @@ def tokens_disabled(ask: ScenarioBuilder) -> None:
     asked(ask, "CreateDelegationToken", {"create for another user": other}, 3)
 
 
-@scenario(
-    "authorization",
-    "A connection authenticates with SaslHandshake and SaslAuthenticate; until then, other requests close it.",
-    level="must",
-    sources=["KIP-43", "KIP-152", "org.apache.kafka.common.security.authenticator.SaslServerAuthenticator"],
-    acl=True,
-)
+@scenario("KIP-43 KIP-152 SaslServerAuthenticator", level="must")
 def sasl_errors(ask: ScenarioBuilder) -> None:
+    """A connection authenticates with SaslHandshake and SaslAuthenticate; until then, other requests close it."""
     for v in ask.versions("SaslHandshake"):
         body: Step = {"mechanism": "SCRAM-SHA-256"}
         ask.request(f"v{v}: mechanism that is not enabled", "SaslHandshake", v, body, conn=f"anonymous{v}")

@@ -1,6 +1,7 @@
 """What users with some rights on the cluster are answered: all rights but the needed one, and the needed one."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from kafkalet.conformance.access import (
@@ -15,10 +16,11 @@ from kafkalet.conformance.access import (
     acl_filter,
 )
 from kafkalet.conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import scenario
-from tools.recording.rights import EVERY_RELEASE, Rights, acl, as_user, but, ends, names_of_kinds
+from tools.recording.definitions import EVERY_RELEASE, define
+from tools.recording.rights import Rights, acl, as_user, but, ends, names_of_kinds
 
-SOURCES = ("KIP-11", "kafka.server.KafkaApis", "kafka.server.ControllerApis")
+scenario = partial(define, "authorization", acl=True)
+
 UNLIKE_DESCRIBE = but(DESCRIBE, ALTER, of=CLUSTER_OPERATIONS)
 UNLIKE_ALTER = but(ALTER, of=CLUSTER_OPERATIONS)
 UNLIKE_DESCRIBE_CONFIGS = but(DESCRIBE_CONFIGS, ALTER_CONFIGS, of=CLUSTER_OPERATIONS)
@@ -42,14 +44,9 @@ def with_and_without(
         rights.remove()
 
 
-@scenario(
-    "authorization",
-    "ElectLeaders, AlterPartitionReassignments, AlterReplicaLogDirs and UpdateFeatures need ALTER on the cluster.",
-    level="should",
-    sources=SOURCES,
-    acl=True,
-)
+@scenario("KIP-11 KafkaApis ControllerApis")
 def rights_alter_cluster(ask: ScenarioBuilder) -> None:
+    """ElectLeaders, AlterPartitionReassignments, AlterReplicaLogDirs and UpdateFeatures need ALTER on the cluster."""
     t = ask.topic()
     directories = {"dirs": [{"path": "/nowhere", "topics": [{"name": t, "partitions": [0]}]}]}
     cancelled = {"topics": [{"name": t, "partitions": [{"partition_index": 0, "replicas": None}]}]}
@@ -63,14 +60,9 @@ def rights_alter_cluster(ask: ScenarioBuilder) -> None:
     with_and_without(ask, UNLIKE_ALTER, ALTER, bodies)
 
 
-@scenario(
-    "authorization",
-    "ListPartitionReassignments, DescribeLogDirs and DescribeQuorum need DESCRIBE on the cluster.",
-    level="should",
-    sources=SOURCES,
-    acl=True,
-)
+@scenario("KIP-11 KafkaApis ControllerApis")
 def rights_describe_cluster(ask: ScenarioBuilder) -> None:
+    """ListPartitionReassignments, DescribeLogDirs and DescribeQuorum need DESCRIBE on the cluster."""
     t = ask.topic()
     quorum = {"topics": [{"topic_name": "__cluster_metadata", "partitions": [{"partition_index": 0}]}]}
     bodies: dict[str, dict[str, Step]] = {
@@ -87,14 +79,9 @@ def rights_describe_cluster(ask: ScenarioBuilder) -> None:
         rights.remove()
 
 
-@scenario(
-    "authorization",
-    "Quotas are described with DESCRIBE_CONFIGS on the cluster, and changed with ALTER_CONFIGS.",
-    level="should",
-    sources=("KIP-546", "kafka.server.KafkaApis", "kafka.server.ControllerApis"),
-    acl=True,
-)
+@scenario("KIP-546 KafkaApis ControllerApis")
 def rights_quotas(ask: ScenarioBuilder) -> None:
+    """Quotas are described with DESCRIBE_CONFIGS on the cluster, and changed with ALTER_CONFIGS."""
     user = ask.let("quota_user", f"c<unique>.{ask.name}")
     component = {"entity_type": "user", "match_type": 0, "match": user}
     describing = {"DescribeClientQuotas": {"describe": {"components": [component], "strict": True}}}
@@ -106,15 +93,10 @@ def rights_quotas(ask: ScenarioBuilder) -> None:
     with_and_without(ask, (), ALTER_CONFIGS, describing)
 
 
-@scenario(
-    "authorization",
-    "Configurations of brokers and client metrics need DESCRIBE_CONFIGS or ALTER_CONFIGS on the cluster, those of a "
-    "group on the group.",
-    level="should",
-    sources=("KIP-133", "KIP-339", "KIP-714", "KIP-848", "kafka.server.ConfigHelper"),
-    acl=True,
-)
+@scenario("KIP-133 KIP-339 KIP-714 KIP-848 ConfigHelper")
 def rights_configurations(ask: ScenarioBuilder) -> None:
+    """Configurations of brokers and client metrics need DESCRIBE_CONFIGS or ALTER_CONFIGS on the cluster, those of a
+    group on the group."""
     groups = {"gnone": (), "gdescribed": (DESCRIBE,), "gshown": (DESCRIBE_CONFIGS,), "galtered": (ALTER_CONFIGS,)}
     own = Rights(ask)
     named = names_of_kinds(ask, own, GROUPS, groups)
@@ -154,28 +136,17 @@ def rights_configurations(ask: ScenarioBuilder) -> None:
     own.remove()
 
 
-@scenario(
-    "authorization",
-    "ListConfigResources needs DESCRIBE_CONFIGS on the cluster.",
-    level="should",
-    sources=("KIP-1142", "kafka.server.KafkaApis"),
-    acl=True,
-)
+@scenario("KIP-1142 KafkaApis")
 def rights_list_config_resources(ask: ScenarioBuilder) -> None:
+    """ListConfigResources needs DESCRIBE_CONFIGS on the cluster."""
     only = {"ListConfigResources": ["error_code"]}
     bodies: dict[str, dict[str, Step]] = {"ListConfigResources": {"list": {}}}
     with_and_without(ask, UNLIKE_DESCRIBE_CONFIGS, DESCRIBE_CONFIGS, bodies, only)
 
 
-@scenario(
-    "authorization",
-    "DescribeAcls needs DESCRIBE on the cluster; CreateAcls and DeleteAcls need ALTER.",
-    EVERY_RELEASE,
-    level="should",
-    sources=("KIP-140", "kafka.server.AclApis"),
-    acl=True,
-)
+@scenario("KIP-140 AclApis", EVERY_RELEASE)
 def rights_acls(ask: ScenarioBuilder) -> None:
+    """DescribeAcls needs DESCRIBE on the cluster; CreateAcls and DeleteAcls need ALTER."""
     rights, own = Rights(ask), Rights(ask)
     t = ask.let("t", f"c<unique>.{ask.name}.t")
     other = acl(TOPICS, t, ALTER, principal="User:other")
@@ -199,14 +170,9 @@ def rights_acls(ask: ScenarioBuilder) -> None:
     own.remove()
 
 
-@scenario(
-    "authorization",
-    "DescribeUserScramCredentials needs DESCRIBE on the cluster; AlterUserScramCredentials needs ALTER.",
-    level="should",
-    sources=("KIP-554", "kafka.server.KafkaApis", "kafka.server.ControllerApis"),
-    acl=True,
-)
+@scenario("KIP-554 KafkaApis ControllerApis")
 def rights_scram_credentials(ask: ScenarioBuilder) -> None:
+    """DescribeUserScramCredentials needs DESCRIBE on the cluster; AlterUserScramCredentials needs ALTER."""
     u = ask.let("u", f"c<unique>.{ask.name}")
     describing = {"DescribeUserScramCredentials": {"describe": {"users": [{"name": u}]}}}
     with_and_without(ask, UNLIKE_DESCRIBE, DESCRIBE, describing)

@@ -1,12 +1,12 @@
 """What users with some rights on groups are answered: described, neighbouring and sufficient rights."""
 
+from functools import partial
 from typing import Any
 
 from kafkalet.conformance.access import ALL, DELETE, DESCRIBE, GROUPS, READ, WRITE
 from kafkalet.conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import scenario
+from tools.recording.definitions import EVERY_RELEASE, KAFKA_4_4, define
 from tools.recording.rights import (
-    EVERY_RELEASE,
     Rights,
     as_user,
     but,
@@ -17,7 +17,8 @@ from tools.recording.rights import (
     unknown_id,
 )
 
-SOURCES = ("KIP-11", "kafka.server.KafkaApis")
+scenario = partial(define, "authorization", acl=True)
+
 COMMITTED = {"partition_index": 0, "committed_offset": 1, "committed_metadata": "m"}
 MEMBERLESS = {"generation_id_or_member_epoch": -1, "member_id": ""}
 
@@ -29,15 +30,9 @@ def committed(ask: ScenarioBuilder, group: str, *topics: str) -> None:
     ask.setup("OffsetCommit", 8, {"group_id": group, "topics": named} | MEMBERLESS, retry_errors=[14, 15, 16])
 
 
-@scenario(
-    "authorization",
-    "Members of classic groups need READ on the group; DESCRIBE and DELETE are not sufficient.",
-    EVERY_RELEASE,
-    level="must",
-    sources=SOURCES,
-    acl=True,
-)
+@scenario("KIP-11 KafkaApis", EVERY_RELEASE, level="must")
 def rights_group_members(ask: ScenarioBuilder) -> None:
+    """Members of classic groups need READ on the group; DESCRIBE and DELETE are not sufficient."""
     rights = Rights(ask)
     kinds = {"none": (), "described": (DESCRIBE,), "deleted": (DELETE,), "readable": (READ,), "again": (READ,)}
     groups = names_of_kinds(ask, rights, GROUPS, kinds)
@@ -75,16 +70,10 @@ def rights_group_members(ask: ScenarioBuilder) -> None:
     rights.remove()
 
 
-@scenario(
-    "authorization",
-    "DescribeGroups and ListGroups need DESCRIBE on each group; ListGroups shows all groups to users with DESCRIBE on "
-    "the cluster, and the authorized operations of a group are those of the user.",
-    EVERY_RELEASE,
-    level="should",
-    sources=(*SOURCES, "KIP-430"),
-    acl=True,
-)
+@scenario("KIP-11 KafkaApis KIP-430", EVERY_RELEASE)
 def rights_described_groups(ask: ScenarioBuilder) -> None:
+    """DescribeGroups and ListGroups need DESCRIBE on each group; ListGroups shows all groups to users with DESCRIBE on
+    the cluster, and the authorized operations of a group are those of the user."""
     rights = Rights(ask)
     kinds = {"none": (), "described": (DESCRIBE,), "readable": (READ,), "deletable": (DELETE,), "everything": (ALL,)}
     groups = names_of_kinds(ask, rights, GROUPS, kinds | {"missing": (DESCRIBE,), "missing_none": ()})
@@ -105,15 +94,9 @@ def rights_described_groups(ask: ScenarioBuilder) -> None:
     rights.remove()
 
 
-@scenario(
-    "authorization",
-    "DeleteGroups needs DELETE on each group; READ and DESCRIBE are not sufficient.",
-    EVERY_RELEASE,
-    level="should",
-    sources=(*SOURCES, "KIP-229"),
-    acl=True,
-)
+@scenario("KIP-11 KafkaApis KIP-229", EVERY_RELEASE)
 def rights_deleted_groups(ask: ScenarioBuilder) -> None:
+    """DeleteGroups needs DELETE on each group; READ and DESCRIBE are not sufficient."""
     rights = Rights(ask)
     kinds = {"none": (), "described": (DESCRIBE,), "readable": (READ,), "first": (DELETE,), "second": (DELETE,)}
     missing = {"missing_none": (), "missing_described": (DESCRIBE,), "missing_deletable": (DELETE,)}
@@ -136,16 +119,10 @@ def rights_deleted_groups(ask: ScenarioBuilder) -> None:
     rights.remove()
 
 
-@scenario(
-    "authorization",
-    "FindCoordinator needs DESCRIBE on the group, which READ and DELETE imply; in a request for several groups, each "
-    "has its own error.",
-    EVERY_RELEASE,
-    level="must",
-    sources=(*SOURCES, "KIP-699"),
-    acl=True,
-)
+@scenario("KIP-11 KafkaApis KIP-699", EVERY_RELEASE, level="must")
 def rights_find_group_coordinator(ask: ScenarioBuilder) -> None:
+    """FindCoordinator needs DESCRIBE on the group, which READ and DELETE imply; in a request for several groups, each
+    has its own error."""
     rights = Rights(ask)
     kinds = {"none": (), "described": (DESCRIBE,), "readable": (READ,), "deletable": (DELETE,)}
     groups = names_of_kinds(ask, rights, GROUPS, kinds)
@@ -156,16 +133,10 @@ def rights_find_group_coordinator(ask: ScenarioBuilder) -> None:
     rights.remove()
 
 
-@scenario(
-    "authorization",
-    "OffsetCommit needs READ on the group, and then on each topic: topics without READ are answered with "
-    "TOPIC_AUTHORIZATION_FAILED, and the others are committed.",
-    EVERY_RELEASE,
-    level="must",
-    sources=SOURCES,
-    acl=True,
-)
+@scenario("KIP-11 KafkaApis", EVERY_RELEASE, level="must")
 def rights_commit_offsets(ask: ScenarioBuilder) -> None:
+    """OffsetCommit needs READ on the group, and then on each topic: topics without READ are answered with
+    TOPIC_AUTHORIZATION_FAILED, and the others are committed."""
     rights = Rights(ask)
     kinds = {"none": (), "described": (DESCRIBE,), "neighbours": but(READ), "readable": (READ,)}
     topics = of_kinds(ask, rights, kinds, {"none": (), "described": (DESCRIBE,), "readable": (READ,)})
@@ -192,16 +163,10 @@ def rights_commit_offsets(ask: ScenarioBuilder) -> None:
     rights.remove()
 
 
-@scenario(
-    "authorization",
-    "OffsetFetch needs DESCRIBE on the group, and then on each topic; a request for all topics leaves topics without "
-    "DESCRIBE out.",
-    EVERY_RELEASE,
-    level="must",
-    sources=(*SOURCES, "KIP-709"),
-    acl=True,
-)
+@scenario("KIP-11 KafkaApis KIP-709", EVERY_RELEASE, level="must")
 def rights_fetch_offsets(ask: ScenarioBuilder) -> None:
+    """OffsetFetch needs DESCRIBE on the group, and then on each topic; a request for all topics leaves topics without
+    DESCRIBE out."""
     rights = Rights(ask)
     kinds = {
         "none": (),
@@ -235,15 +200,9 @@ def rights_fetch_offsets(ask: ScenarioBuilder) -> None:
     rights.remove()
 
 
-@scenario(
-    "authorization",
-    "OffsetDelete needs DELETE on the group, and READ on each topic.",
-    EVERY_RELEASE,
-    level="should",
-    sources=(*SOURCES, "KIP-496"),
-    acl=True,
-)
+@scenario("KIP-11 KafkaApis KIP-496", EVERY_RELEASE)
 def rights_delete_offsets(ask: ScenarioBuilder) -> None:
+    """OffsetDelete needs DELETE on the group, and READ on each topic."""
     rights = Rights(ask)
     kinds = {"none": (), "described": (DESCRIBE,), "neighbours": but(READ), "readable": (READ,)}
     topics = of_kinds(ask, rights, kinds, {"none": (), "readable": (READ,)})
@@ -269,16 +228,10 @@ def rights_delete_offsets(ask: ScenarioBuilder) -> None:
     rights.remove()
 
 
-@scenario(
-    "authorization",
-    "A member of the consumer protocol needs READ on the group and DESCRIBE on the topics that it names; a regular "
-    "expression resolves to topics with DESCRIBE.",
-    releases=("4.4",),
-    level="must",
-    sources=("KIP-848", "kafka.server.KafkaApis"),
-    acl=True,
-)
+@scenario("KIP-848 KafkaApis", KAFKA_4_4, level="must")
 def rights_consumer_members(ask: ScenarioBuilder) -> None:
+    """A member of the consumer protocol needs READ on the group and DESCRIBE on the topics that it names; a regular
+    expression resolves to topics with DESCRIBE."""
     rights = Rights(ask)
     topics = of_kinds(ask, rights, {"none": (), "described": (DESCRIBE,)}, {"described": (DESCRIBE,), "none": ()})
     of_group = {"gnone": (), "gdescribed": (DESCRIBE, DELETE), "greadable": (READ,), "gregex": (READ,)}
@@ -319,16 +272,10 @@ def rights_consumer_members(ask: ScenarioBuilder) -> None:
     rights.remove()
 
 
-@scenario(
-    "authorization",
-    "ConsumerGroupDescribe needs DESCRIBE on the group, and on each topic of its members: otherwise it answers "
-    "TOPIC_AUTHORIZATION_FAILED without members.",
-    releases=("4.4",),
-    level="should",
-    sources=("KIP-848", "kafka.server.KafkaApis"),
-    acl=True,
-)
+@scenario("KIP-848 KafkaApis", KAFKA_4_4)
 def rights_consumer_describe(ask: ScenarioBuilder) -> None:
+    """ConsumerGroupDescribe needs DESCRIBE on the group, and on each topic of its members: otherwise it answers
+    TOPIC_AUTHORIZATION_FAILED without members."""
     rights = Rights(ask)
     topics = of_kinds(ask, rights, {"none": (), "described": (DESCRIBE,)})
     of_group = {"gnone": (), "gone": (DESCRIBE,), "gboth": (READ,), "gmissing": (DESCRIBE,), "gall": (ALL,)}

@@ -1,5 +1,6 @@
 """What users with some rights on topics are answered: described, neighbouring and sufficient rights in one request."""
 
+from functools import partial
 from typing import Any
 
 from kafkalet.conformance.access import (
@@ -17,27 +18,22 @@ from kafkalet.conformance.access import (
     WRITE,
 )
 from kafkalet.conformance.building import ScenarioBuilder, Step, at, batch, one
-from tools.recording.definitions import scenario
-from tools.recording.rights import EVERY_RELEASE, Rights, as_user, but, ends, of_kinds, together_and_alone, unknown_id
+from tools.recording.definitions import EVERY_RELEASE, define
+from tools.recording.rights import Rights, as_user, but, ends, of_kinds, together_and_alone, unknown_id
+
+scenario = partial(define, "authorization", acl=True)
 
 SOURCES = ("KIP-11", "kafka.server.KafkaApis")
-CONTROLLER = (*SOURCES, "kafka.server.ControllerApis")
 
 
 def producing(topic: str) -> Step:
     return {"name": topic, "partitions": [{"index": 0, "records": [batch(10)]}]}
 
 
-@scenario(
-    "authorization",
-    "Produce appends to topics with WRITE; in the same request, topics without WRITE are answered with "
-    "TOPIC_AUTHORIZATION_FAILED, whatever else the user may do with them.",
-    EVERY_RELEASE,
-    level="must",
-    sources=SOURCES,
-    acl=True,
-)
+@scenario("KIP-11 KafkaApis", EVERY_RELEASE, level="must")
 def rights_produce(ask: ScenarioBuilder) -> None:
+    """Produce appends to topics with WRITE; in the same request, topics without WRITE are answered with
+    TOPIC_AUTHORIZATION_FAILED, whatever else the user may do with them."""
     rights = Rights(ask)
     kinds = {"none": (), "described": (DESCRIBE,), "neighbours": but(WRITE), "written": (WRITE,)}
     topics = of_kinds(ask, rights, kinds, {"none": (), "described": (DESCRIBE,), "written": (WRITE,)})
@@ -54,15 +50,9 @@ def rights_produce(ask: ScenarioBuilder) -> None:
     rights.remove()
 
 
-@scenario(
-    "authorization",
-    "Idempotent batches need WRITE on the topic; IDEMPOTENT_WRITE on the cluster does not replace it.",
-    EVERY_RELEASE,
-    level="must",
-    sources=("KIP-679", "kafka.server.KafkaApis"),
-    acl=True,
-)
+@scenario("KIP-679 KafkaApis", EVERY_RELEASE, level="must")
 def rights_produce_idempotent(ask: ScenarioBuilder) -> None:
+    """Idempotent batches need WRITE on the topic; IDEMPOTENT_WRITE on the cluster does not replace it."""
     rights = Rights(ask)
     topics = of_kinds(ask, rights, {"none": (), "written": (WRITE,)})
     ask.producer()
@@ -76,15 +66,9 @@ def rights_produce_idempotent(ask: ScenarioBuilder) -> None:
     rights.remove()
 
 
-@scenario(
-    "authorization",
-    "Produce in a transaction needs WRITE on the transactional id, and then on each topic.",
-    EVERY_RELEASE,
-    level="must",
-    sources=("KIP-98", "kafka.server.KafkaApis"),
-    acl=True,
-)
+@scenario("KIP-98 KafkaApis", EVERY_RELEASE, level="must")
 def rights_produce_transactional(ask: ScenarioBuilder) -> None:
+    """Produce in a transaction needs WRITE on the transactional id, and then on each topic."""
     rights = Rights(ask)
     topics = of_kinds(ask, rights, {"none": (), "written": (WRITE,)})
     fields = ask.transaction(topics["written"])
@@ -110,16 +94,10 @@ def rights_produce_transactional(ask: ScenarioBuilder) -> None:
     rights.remove()
 
 
-@scenario(
-    "authorization",
-    "Fetch reads topics with READ; in the same request, topics without READ are answered with "
-    "TOPIC_AUTHORIZATION_FAILED, whatever else the user may do with them.",
-    EVERY_RELEASE,
-    level="must",
-    sources=SOURCES,
-    acl=True,
-)
+@scenario("KIP-11 KafkaApis", EVERY_RELEASE, level="must")
 def rights_fetch(ask: ScenarioBuilder) -> None:
+    """Fetch reads topics with READ; in the same request, topics without READ are answered with
+    TOPIC_AUTHORIZATION_FAILED, whatever else the user may do with them."""
     rights = Rights(ask)
     kinds = {"none": (), "described": (DESCRIBE,), "neighbours": but(READ), "readable": (READ,)}
     topics = of_kinds(ask, rights, kinds, {"none": (), "described": (DESCRIBE,), "readable": (READ,)})
@@ -137,14 +115,9 @@ def rights_fetch(ask: ScenarioBuilder) -> None:
     rights.remove()
 
 
-@scenario(
-    "authorization",
-    "A fetch session keeps partitions that the user may not read, and answers each fetch by the current rights.",
-    level="must",
-    sources=("KIP-227", "KIP-11", "kafka.server.KafkaApis"),
-    acl=True,
-)
+@scenario("KIP-227 KIP-11 KafkaApis", level="must")
 def rights_fetch_session(ask: ScenarioBuilder) -> None:
+    """A fetch session keeps partitions that the user may not read, and answers each fetch by the current rights."""
     for v in (12, ask.versions("Fetch")[-1]):
         rights = Rights(ask)
         none, readable = (ask.topic(f"{kind}{v}") for kind in ("none", "readable"))
@@ -170,14 +143,9 @@ def rights_fetch_session(ask: ScenarioBuilder) -> None:
         again("still revoked")
 
 
-@scenario(
-    "authorization",
-    "A Fetch request of a follower needs CLUSTER_ACTION on the cluster; READ on the topic is not sufficient.",
-    level="should",
-    sources=SOURCES,
-    acl=True,
-)
+@scenario("KIP-11 KafkaApis")
 def rights_fetch_follower(ask: ScenarioBuilder) -> None:
+    """A Fetch request of a follower needs CLUSTER_ACTION on the cluster; READ on the topic is not sufficient."""
     rights = Rights(ask)
     topics = of_kinds(ask, rights, {"none": (), "readable": (READ,)}, {"readable": (READ,)})
 
@@ -191,15 +159,9 @@ def rights_fetch_follower(ask: ScenarioBuilder) -> None:
     rights.remove()
 
 
-@scenario(
-    "authorization",
-    "ListOffsets and OffsetForLeaderEpoch need DESCRIBE on each topic, which READ, WRITE, DELETE and ALTER imply.",
-    EVERY_RELEASE,
-    level="must",
-    sources=SOURCES,
-    acl=True,
-)
+@scenario("KIP-11 KafkaApis", EVERY_RELEASE, level="must")
 def rights_offsets_of_logs(ask: ScenarioBuilder) -> None:
+    """ListOffsets and OffsetForLeaderEpoch need DESCRIBE on each topic, which READ, WRITE, DELETE and ALTER imply."""
     rights = Rights(ask)
     implying = {"described": (DESCRIBE,), "readable": (READ,), "alterable": (ALTER,)}
     kinds = {"none": (), "neighbours": (CREATE, DESCRIBE_CONFIGS, ALTER_CONFIGS)} | implying
@@ -219,16 +181,10 @@ def rights_offsets_of_logs(ask: ScenarioBuilder) -> None:
     rights.remove()
 
 
-@scenario(
-    "authorization",
-    "Metadata has the named topics with DESCRIBE, and answers TOPIC_AUTHORIZATION_FAILED for the others; a request "
-    "for all topics leaves the others out.",
-    EVERY_RELEASE,
-    level="must",
-    sources=(*SOURCES, "KIP-516"),
-    acl=True,
-)
+@scenario("KIP-11 KafkaApis KIP-516", EVERY_RELEASE, level="must")
 def rights_metadata(ask: ScenarioBuilder) -> None:
+    """Metadata has the named topics with DESCRIBE, and answers TOPIC_AUTHORIZATION_FAILED for the others; a request for
+    all topics leaves the others out."""
     rights = Rights(ask)
     neighbours = (CREATE, DESCRIBE_CONFIGS, ALTER_CONFIGS)
     kinds = {"none": (), "neighbours": neighbours, "described": (DESCRIBE,), "readable": (READ,)}
@@ -252,16 +208,10 @@ def rights_metadata(ask: ScenarioBuilder) -> None:
     rights.remove()
 
 
-@scenario(
-    "authorization",
-    "Metadata and DescribeCluster list the operations that the user may perform, with those that other operations "
-    "imply; the operations on the cluster need DESCRIBE on the cluster.",
-    EVERY_RELEASE,
-    level="should",
-    sources=("KIP-430", "kafka.server.AuthHelper.authorizedOperations"),
-    acl=True,
-)
+@scenario("KIP-430 AuthHelper.authorizedOperations", EVERY_RELEASE)
 def rights_listed(ask: ScenarioBuilder) -> None:
+    """Metadata and DescribeCluster list the operations that the user may perform, with those that other operations
+    imply; the operations on the cluster need DESCRIBE on the cluster."""
     rights = Rights(ask)
     kinds = {
         "described": (DESCRIBE,),
@@ -305,15 +255,9 @@ def of_cluster(ask: ScenarioBuilder, case: str) -> None:
         ask.request(f"cluster v{v} with {case}", "DescribeCluster", v, asked, conn="user", only=only)
 
 
-@scenario(
-    "authorization",
-    "Metadata creates a missing topic for users with DESCRIBE on it and CREATE on the topic or on the cluster.",
-    EVERY_RELEASE,
-    level="must",
-    sources=(*SOURCES, "KIP-290"),
-    acl=True,
-)
+@scenario("KIP-11 KafkaApis KIP-290", EVERY_RELEASE, level="must")
 def rights_auto_creation(ask: ScenarioBuilder) -> None:
+    """Metadata creates a missing topic for users with DESCRIBE on it and CREATE on the topic or on the cluster."""
     rights = Rights(ask)
     kinds = {"none": (), "created": (CREATE,), "described": (DESCRIBE,), "both": (DESCRIBE, CREATE), "other": (READ,)}
     topics = of_kinds(ask, rights, {}, kinds)
@@ -338,14 +282,9 @@ def rights_auto_creation(ask: ScenarioBuilder) -> None:
         ask.setup("DeleteTopics", 4, {"topic_names": [topic]}, must_succeed=False)
 
 
-@scenario(
-    "authorization",
-    "DescribeTopicPartitions describes topics with DESCRIBE, and leaves out the others if no topic is named.",
-    level="should",
-    sources=("KIP-966", "kafka.server.handlers.DescribeTopicPartitionsRequestHandler"),
-    acl=True,
-)
+@scenario("KIP-966 DescribeTopicPartitionsRequestHandler")
 def rights_describe_topic_partitions(ask: ScenarioBuilder) -> None:
+    """DescribeTopicPartitions describes topics with DESCRIBE, and leaves out the others if no topic is named."""
     rights = Rights(ask)
     kinds = {"none": (), "neighbours": (CREATE, DESCRIBE_CONFIGS), "described": (DESCRIBE,), "readable": (READ,)}
     topics = of_kinds(ask, rights, kinds, {"none": (), "described": (DESCRIBE,)})
@@ -362,14 +301,9 @@ def rights_describe_topic_partitions(ask: ScenarioBuilder) -> None:
     rights.remove()
 
 
-@scenario(
-    "authorization",
-    "DescribeProducers needs READ on each topic; topics without READ are answered with TOPIC_AUTHORIZATION_FAILED.",
-    level="should",
-    sources=("KIP-664", "kafka.server.KafkaApis"),
-    acl=True,
-)
+@scenario("KIP-664 KafkaApis")
 def rights_describe_producers(ask: ScenarioBuilder) -> None:
+    """DescribeProducers needs READ on each topic; topics without READ are answered with TOPIC_AUTHORIZATION_FAILED."""
     rights = Rights(ask)
     kinds = {"none": (), "described": (DESCRIBE,), "neighbours": but(READ), "readable": (READ,)}
     topics = of_kinds(ask, rights, kinds, {"none": (), "described": (DESCRIBE,), "readable": (READ,)})
@@ -382,16 +316,10 @@ def creating(topic: str, **more: Any) -> Step:
     return {"name": topic, "num_partitions": 1, "replication_factor": 1} | more
 
 
-@scenario(
-    "authorization",
-    "CreateTopics needs CREATE on the topic or on the cluster, and shows configurations to users with "
-    "DESCRIBE_CONFIGS; whether a topic exists is not disclosed.",
-    EVERY_RELEASE,
-    level="must",
-    sources=(*CONTROLLER, "KIP-290", "KIP-525"),
-    acl=True,
-)
+@scenario("KIP-11 KafkaApis ControllerApis KIP-290 KIP-525", EVERY_RELEASE, level="must")
 def rights_create_topics(ask: ScenarioBuilder) -> None:
+    """CreateTopics needs CREATE on the topic or on the cluster, and shows configurations to users with
+    DESCRIBE_CONFIGS; whether a topic exists is not disclosed."""
     rights = Rights(ask)
     existing = {"none": (), "described": (DESCRIBE,), "created": (CREATE,)}
     missing = {
@@ -434,15 +362,9 @@ def rights_create_topics(ask: ScenarioBuilder) -> None:
         ask.setup("DeleteTopics", 4, {"topic_names": [topics[f"missing {kind}"]]})
 
 
-@scenario(
-    "authorization",
-    "DeleteTopics needs DELETE on each topic; by id, a user without DESCRIBE does not see the name.",
-    EVERY_RELEASE,
-    level="must",
-    sources=(*CONTROLLER, "KIP-516"),
-    acl=True,
-)
+@scenario("KIP-11 KafkaApis ControllerApis KIP-516", EVERY_RELEASE, level="must")
 def rights_delete_topics(ask: ScenarioBuilder) -> None:
+    """DeleteTopics needs DELETE on each topic; by id, a user without DESCRIBE does not see the name."""
     rights = Rights(ask)
     kinds = {"none": (), "described": (DESCRIBE,), "neighbours": but(DELETE), "deleted": (DELETE,), "ided": (DELETE,)}
     topics = of_kinds(ask, rights, kinds, {"none": (), "described": (DESCRIBE,), "deleted": (DELETE,)})
@@ -468,14 +390,9 @@ def rights_delete_topics(ask: ScenarioBuilder) -> None:
     rights.remove()
 
 
-@scenario(
-    "authorization",
-    "CreatePartitions needs ALTER on each topic, and DeleteRecords needs DELETE.",
-    level="must",
-    sources=CONTROLLER,
-    acl=True,
-)
+@scenario("KIP-11 KafkaApis ControllerApis", level="must")
 def rights_partitions_and_records(ask: ScenarioBuilder) -> None:
+    """CreatePartitions needs ALTER on each topic, and DeleteRecords needs DELETE."""
     rights = Rights(ask)
     kinds = {"none": (), "described": (DESCRIBE,), "notalter": but(ALTER), "alterable": (ALTER,)}
     kinds |= {"notdelete": but(DELETE), "deletable": (DELETE,)}
@@ -497,16 +414,10 @@ def rights_partitions_and_records(ask: ScenarioBuilder) -> None:
     rights.remove()
 
 
-@scenario(
-    "authorization",
-    "Configurations of a topic are described with DESCRIBE_CONFIGS, which ALTER_CONFIGS implies, and changed with "
-    "ALTER_CONFIGS.",
-    EVERY_RELEASE,
-    level="should",
-    sources=("KIP-133", "KIP-339", "kafka.server.ConfigHelper"),
-    acl=True,
-)
+@scenario("KIP-133 KIP-339 ConfigHelper", EVERY_RELEASE)
 def rights_topic_configurations(ask: ScenarioBuilder) -> None:
+    """Configurations of a topic are described with DESCRIBE_CONFIGS, which ALTER_CONFIGS implies, and changed with
+    ALTER_CONFIGS."""
     rights = Rights(ask)
     kinds = {
         "none": (),

@@ -1,5 +1,6 @@
 """What users with some rights on transactional ids, groups and topics are answered by the transaction coordinator."""
 
+from functools import partial
 from typing import Any
 
 from kafkalet.conformance.access import (
@@ -14,9 +15,8 @@ from kafkalet.conformance.access import (
     WRITE,
 )
 from kafkalet.conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import scenario
+from tools.recording.definitions import EVERY_RELEASE, define
 from tools.recording.rights import (
-    EVERY_RELEASE,
     Rights,
     as_user,
     but,
@@ -28,7 +28,8 @@ from tools.recording.rights import (
     without_rights,
 )
 
-SOURCES = ("KIP-98", "kafka.server.KafkaApis")
+scenario = partial(define, "authorization", acl=True)
+
 RETRY = [14, 15, 16, 51]
 TIMEOUT = {"transaction_timeout_ms": 60000}
 KINDS: dict[str, tuple[int, ...]] = {"xnone": (), "xdescribed": (DESCRIBE,), "xwritten": (WRITE,)}
@@ -47,16 +48,10 @@ def initialized(ask: ScenarioBuilder, ids: dict[str, str]) -> dict[str, Step]:
     return found
 
 
-@scenario(
-    "authorization",
-    "InitProducerId needs WRITE on the transactional id; without a transactional id, it needs IDEMPOTENT_WRITE on the "
-    "cluster or WRITE on any topic; FindCoordinator needs DESCRIBE on the transactional id.",
-    EVERY_RELEASE,
-    level="must",
-    sources=(*SOURCES, "KIP-679"),
-    acl=True,
-)
+@scenario("KIP-98 KafkaApis KIP-679", EVERY_RELEASE, level="must")
 def rights_init_producer(ask: ScenarioBuilder) -> None:
+    """InitProducerId needs WRITE on the transactional id; without a transactional id, it needs IDEMPOTENT_WRITE on the
+    cluster or WRITE on any topic; FindCoordinator needs DESCRIBE on the transactional id."""
     without_rights(ask)
     rights = Rights(ask)
     ids = names_of_kinds(ask, rights, TRANSACTIONAL_IDS, KINDS | {"xmissing": (DESCRIBE,)})
@@ -94,16 +89,10 @@ def rights_init_producer(ask: ScenarioBuilder) -> None:
     rights.remove()
 
 
-@scenario(
-    "authorization",
-    "AddPartitionsToTxn needs WRITE on the transactional id, and WRITE on every topic: if one topic fails, no "
-    "partition is added.",
-    EVERY_RELEASE,
-    level="must",
-    sources=SOURCES,
-    acl=True,
-)
+@scenario("KIP-98 KafkaApis", EVERY_RELEASE, level="must")
 def rights_add_partitions(ask: ScenarioBuilder) -> None:
+    """AddPartitionsToTxn needs WRITE on the transactional id, and WRITE on every topic: if one topic fails, no
+    partition is added."""
     rights = Rights(ask)
     kinds = {"none": (), "described": (DESCRIBE,), "neighbours": but(WRITE), "written": (WRITE,)}
     topics = of_kinds(ask, rights, kinds, {"none": (), "described": (DESCRIBE,), "written": (WRITE,)})
@@ -130,16 +119,10 @@ def rights_add_partitions(ask: ScenarioBuilder) -> None:
     rights.remove()
 
 
-@scenario(
-    "authorization",
-    "AddOffsetsToTxn needs WRITE on the transactional id and READ on the group, TxnOffsetCommit in addition READ on "
-    "each topic, and EndTxn only WRITE on the transactional id.",
-    EVERY_RELEASE,
-    level="must",
-    sources=SOURCES,
-    acl=True,
-)
+@scenario("KIP-98 KafkaApis", EVERY_RELEASE, level="must")
 def rights_transactional_offsets(ask: ScenarioBuilder) -> None:
+    """AddOffsetsToTxn needs WRITE on the transactional id and READ on the group, TxnOffsetCommit in addition READ on
+    each topic, and EndTxn only WRITE on the transactional id."""
     rights = Rights(ask)
     kinds = {"none": (), "described": (DESCRIBE,), "written": (WRITE,), "readable": (READ,)}
     topics = of_kinds(ask, rights, kinds, {"none": (), "readable": (READ,)})
@@ -179,15 +162,10 @@ def rights_transactional_offsets(ask: ScenarioBuilder) -> None:
     rights.remove()
 
 
-@scenario(
-    "authorization",
-    "DescribeTransactions needs DESCRIBE on the transactional id, and leaves topics without DESCRIBE out; "
-    "ListTransactions leaves out transactional ids without DESCRIBE.",
-    level="should",
-    sources=("KIP-664", "kafka.server.KafkaApis"),
-    acl=True,
-)
+@scenario("KIP-664 KafkaApis")
 def rights_described_transactions(ask: ScenarioBuilder) -> None:
+    """DescribeTransactions needs DESCRIBE on the transactional id, and leaves topics without DESCRIBE out;
+    ListTransactions leaves out transactional ids without DESCRIBE."""
     rights = Rights(ask)
     topics = of_kinds(ask, rights, {"none": (), "described": (DESCRIBE,), "readable": (READ,)})
     ids = names_of_kinds(ask, rights, TRANSACTIONAL_IDS, KINDS | {"xmissing": (DESCRIBE,), "xunknown": ()})
@@ -207,14 +185,9 @@ def rights_described_transactions(ask: ScenarioBuilder) -> None:
     rights.remove()
 
 
-@scenario(
-    "authorization",
-    "WriteTxnMarkers needs CLUSTER_ACTION on the cluster; 3.9 and 4.4 also accept ALTER.",
-    EVERY_RELEASE,
-    sources=(*SOURCES, "KIP-664"),
-    acl=True,
-)
+@scenario("KIP-98 KafkaApis KIP-664", EVERY_RELEASE)
 def rights_write_markers(ask: ScenarioBuilder) -> None:
+    """WriteTxnMarkers needs CLUSTER_ACTION on the cluster; 3.9 and 4.4 also accept ALTER."""
     rights = Rights(ask)
     topics = of_kinds(ask, rights, {"none": (), "written": (WRITE,)})
     producer = {"producer_id": 4711, "producer_epoch": 0, "transaction_result": False, "coordinator_epoch": 0}

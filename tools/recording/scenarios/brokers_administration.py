@@ -1,24 +1,23 @@
 """Administration of a cluster with several brokers: requests that concern one broker, and placement of replicas."""
 
+from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step, batch
-from tools.recording.definitions import scenario
+from tools.recording.definitions import define
 
 from .configurations import resource
-from .several_brokers import AREA, PLACES, replicated, write
+from .several_brokers import PLACES, replicated, write
+
+scenario = partial(define, "several_brokers", brokers=3)
 
 TOPIC, BROKER, LOGGER = 2, 4, 8
 SET, DELETE = 0, 1
 
 
-@scenario(
-    AREA,
-    "The configuration of a broker is described and changed by this broker only.",
-    sources=["kafka.server.ConfigHelper", "org.apache.kafka.controller.ConfigurationControlManager"],
-    brokers=3,
-)
+@scenario("ConfigHelper ConfigurationControlManager")
 def brokers_configs(ask: ScenarioBuilder) -> None:
+    """The configuration of a broker is described and changed by this broker only."""
     key = "message.max.bytes"
 
     def describe(case: str, name: str, at: int, kind: int = BROKER, version: int = 4) -> None:
@@ -61,13 +60,9 @@ def until_value(ask: ScenarioBuilder, key: str, value: str) -> None:
     ask.steps[-1]["conn"] = "at-2"
 
 
-@scenario(
-    AREA,
-    "DescribeLogDirs lists the replicas of the broker that is asked, and AlterReplicaLogDirs moves only those.",
-    sources=["KIP-113", "kafka.server.ReplicaManager"],
-    brokers=3,
-)
+@scenario("KIP-113 ReplicaManager")
 def brokers_log_dirs(ask: ScenarioBuilder) -> None:
+    """DescribeLogDirs lists the replicas of the broker that is asked, and AlterReplicaLogDirs moves only those."""
     t = ask.spread_topic("t", [1, 2], [2, 1], [2, 3])
     write(ask, t, batch(10, 20))
     replicated(ask, t, 2)
@@ -81,13 +76,10 @@ def brokers_log_dirs(ask: ScenarioBuilder) -> None:
             ask.request(f"move v{v} {place}", "AlterReplicaLogDirs", v, {"dirs": [moved]}, conn=f"at-{at}")
 
 
-@scenario(
-    AREA,
-    "Assigned replicas must be registered brokers, each once, and as many for every partition.",
-    sources=["org.apache.kafka.controller.ReplicationControlManager"],
-    brokers=3,
-)
+@scenario("ReplicationControlManager")
 def brokers_placements(ask: ScenarioBuilder) -> None:
+    """Assigned replicas must be registered brokers, each once, and as many for every partition."""
+
     def create(case: str, *replicas: list[int], **more: Any) -> None:
         name = ask.let(f"t{len(ask.steps)}", f"c<unique>.{ask.name}.t{len(ask.steps)}")
         assignments = [{"partition_index": n, "broker_ids": nodes} for n, nodes in enumerate(replicas)]
@@ -132,13 +124,10 @@ def brokers_placements(ask: ScenarioBuilder) -> None:
         ask.request(f"then, broker {node}", "Metadata", 9, described, only=["topics"], conn=f"at-{node}")
 
 
-@scenario(
-    AREA,
-    "Any broker accepts requests that create and delete topics and partitions, and every broker learns of the changes.",
-    sources=["KIP-590", "kafka.server.ForwardingManager"],
-    brokers=3,
-)
+@scenario("KIP-590 ForwardingManager")
 def brokers_forwarding(ask: ScenarioBuilder) -> None:
+    """Any broker accepts requests that create and delete topics and partitions, and every broker learns of the
+    changes."""
     for node in PLACES:
         at: dict[str, Any] = {"conn": f"at-{node}"}
         for v in ask.versions("CreateTopics", 0, 4):

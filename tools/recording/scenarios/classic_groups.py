@@ -1,11 +1,13 @@
 """Groups of the classic protocol: JoinGroup, SyncGroup, Heartbeat, LeaveGroup."""
 
+from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import scenario
+from tools.recording.definitions import EVERY_RELEASE, define
 
-EVERY = ("3.9", "4.4", "2.8")
+scenario = partial(define, "consumer_groups_classic", releases=EVERY_RELEASE)
+
 UNKNOWN_MEMBER = "conformance-00000000-0000-0000-0000-000000000000"
 
 
@@ -85,18 +87,10 @@ class Classic:
         self.ask.request(case, "DescribeGroups", version, {"groups": [self.id]} | more)
 
 
-@scenario(
-    "consumer_groups_classic",
-    "Every version of JoinGroup, SyncGroup, Heartbeat, LeaveGroup and DescribeGroups serves a group of one member "
-    "from its first join until it is empty.",
-    EVERY,
-    level="must",
-    sources=[
-        "org.apache.kafka.coordinator.group.GroupMetadataManager.classicGroupJoin",
-        "org.apache.kafka.coordinator.group.GroupMetadataManager.classicGroupSync",
-    ],
-)
+@scenario("GroupMetadataManager.classicGroupJoin GroupMetadataManager.classicGroupSync", level="must")
 def group_every_version(ask: ScenarioBuilder) -> None:
+    """Every version of JoinGroup, SyncGroup, Heartbeat, LeaveGroup and DescribeGroups serves a group of one member from
+    its first join until it is empty."""
     for version in ask.versions("JoinGroup"):
         group, m = Classic(ask, f"g{version}"), f"M{version}"
         if version >= 4:
@@ -119,15 +113,10 @@ def group_every_version(ask: ScenarioBuilder) -> None:
         group.describe(f"v{min(version, 5)} describe the empty group", min(version, 5))
 
 
-@scenario(
-    "consumer_groups_classic",
-    "JoinGroup since version 4 answers MEMBER_ID_REQUIRED and a member id to a new member, which joins with this "
-    "id, and unknown ids are answered with UNKNOWN_MEMBER_ID.",
-    EVERY,
-    level="must",
-    sources=["KIP-394", "org.apache.kafka.coordinator.group.GroupMetadataManager.classicGroupJoinNewDynamicMember"],
-)
+@scenario("KIP-394 GroupMetadataManager.classicGroupJoinNewDynamicMember", level="must")
 def group_member_ids(ask: ScenarioBuilder) -> None:
+    """JoinGroup since version 4 answers MEMBER_ID_REQUIRED and a member id to a new member, which joins with this id,
+    and unknown ids are answered with UNKNOWN_MEMBER_ID."""
     group = Classic(ask)
     for version in (0, 3, 4, ask.versions("JoinGroup")[-1]):
         group.join(f"v{version} join an unknown group with an id", UNKNOWN_MEMBER, version=version)
@@ -166,18 +155,10 @@ def group_member_ids(ask: ScenarioBuilder) -> None:
     group.leave("leave an empty group", UNKNOWN_MEMBER)
 
 
-@scenario(
-    "consumer_groups_classic",
-    "JoinGroup answers INVALID_GROUP_ID for an empty group id, INVALID_SESSION_TIMEOUT outside of the broker's "
-    "limits, and INCONSISTENT_GROUP_PROTOCOL without protocols.",
-    EVERY,
-    level="must",
-    sources=[
-        "org.apache.kafka.coordinator.group.GroupCoordinatorService.joinGroup",
-        "org.apache.kafka.coordinator.group.GroupMetadataManager.classicGroupJoinToClassicGroup",
-    ],
-)
+@scenario("GroupCoordinatorService.joinGroup GroupMetadataManager.classicGroupJoinToClassicGroup", level="must")
 def group_refused(ask: ScenarioBuilder) -> None:
+    """JoinGroup answers INVALID_GROUP_ID for an empty group id, INVALID_SESSION_TIMEOUT outside of the broker's limits,
+    and INCONSISTENT_GROUP_PROTOCOL without protocols."""
     group = Classic(ask)
     empty: dict[str, Any] = {"group_id": ""}
     for version in (0, 4, ask.versions("JoinGroup")[-1]):
@@ -209,18 +190,11 @@ def group_refused(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "consumer_groups_classic",
-    "A classic group answers ILLEGAL_GENERATION for another generation, and INCONSISTENT_GROUP_PROTOCOL for another "
-    "protocol type or name.",
-    EVERY,
-    level="must",
-    sources=[
-        "KIP-559",
-        "org.apache.kafka.coordinator.group.GroupMetadataManager.validateSyncGroup",
-        "org.apache.kafka.coordinator.group.GroupMetadataManager.validateClassicGroupHeartbeat",
-    ],
+    "KIP-559 GroupMetadataManager.validateSyncGroup GroupMetadataManager.validateClassicGroupHeartbeat", level="must"
 )
 def group_mismatches(ask: ScenarioBuilder) -> None:
+    """A classic group answers ILLEGAL_GENERATION for another generation, and INCONSISTENT_GROUP_PROTOCOL for another
+    protocol type or name."""
     group = Classic(ask)
     group.enter("M1", "range", "roundrobin")
     for state in ("before sync", "stable"):
@@ -249,18 +223,10 @@ def group_mismatches(ask: ScenarioBuilder) -> None:
     group.describe("describe it with another type")
 
 
-@scenario(
-    "consumer_groups_classic",
-    "When a second member joins, the first one gets REBALANCE_IN_PROGRESS until it rejoins, and SyncGroup of the "
-    "follower waits for the assignment of the leader.",
-    EVERY,
-    level="must",
-    sources=[
-        "org.apache.kafka.coordinator.group.GroupMetadataManager.prepareRebalance",
-        "org.apache.kafka.coordinator.group.GroupMetadataManager.completeClassicGroupJoin",
-    ],
-)
+@scenario("GroupMetadataManager.prepareRebalance GroupMetadataManager.completeClassicGroupJoin", level="must")
 def group_two_members(ask: ScenarioBuilder) -> None:
+    """When a second member joins, the first one gets REBALANCE_IN_PROGRESS until it rejoins, and SyncGroup of the
+    follower waits for the assignment of the leader."""
     group = Classic(ask)
     group.enter("M1")
     group.synced("$M1", 1, "$M1")
@@ -297,17 +263,12 @@ def group_two_members(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "consumer_groups_classic",
-    "If the leader leaves before it assigned partitions, waiting members get REBALANCE_IN_PROGRESS and another "
-    "member becomes leader.",
-    EVERY,
+    "GroupMetadataManager.classicGroupLeaveToClassicGroup GroupMetadataManager.resetAndPropagateAssignmentWithError",
     level="must",
-    sources=[
-        "org.apache.kafka.coordinator.group.GroupMetadataManager.classicGroupLeaveToClassicGroup",
-        "org.apache.kafka.coordinator.group.GroupMetadataManager.resetAndPropagateAssignmentWithError",
-    ],
 )
 def group_leader_goes(ask: ScenarioBuilder) -> None:
+    """If the leader leaves before it assigned partitions, waiting members get REBALANCE_IN_PROGRESS and another member
+    becomes leader."""
     group = Classic(ask)
     group.enter("M1")
     group.send_join("b", version=3)
@@ -331,15 +292,10 @@ def group_leader_goes(ask: ScenarioBuilder) -> None:
     group.describe("describe the third")
 
 
-@scenario(
-    "consumer_groups_classic",
-    "A follower that rejoins a stable group without changes gets the current generation, and a rejoining leader or "
-    "new metadata starts a rebalance.",
-    EVERY,
-    level="must",
-    sources=["org.apache.kafka.coordinator.group.GroupMetadataManager.classicGroupJoinExistingMember"],
-)
+@scenario("GroupMetadataManager.classicGroupJoinExistingMember", level="must")
 def group_rejoin(ask: ScenarioBuilder) -> None:
+    """A follower that rejoins a stable group without changes gets the current generation, and a rejoining leader or new
+    metadata starts a rebalance."""
     group = Classic(ask)
     group.enter("M1")
     for version in ask.versions("JoinGroup"):
@@ -370,18 +326,10 @@ def group_rejoin(ask: ScenarioBuilder) -> None:
     ask.receive("the leader", "d")
 
 
-@scenario(
-    "consumer_groups_classic",
-    "A classic group takes the protocol with the most votes among those that all members support, and rejects "
-    "members that support none of them.",
-    EVERY,
-    level="must",
-    sources=[
-        "org.apache.kafka.coordinator.group.classic.ClassicGroup.selectProtocol",
-        "org.apache.kafka.coordinator.group.classic.ClassicGroup.candidateProtocols",
-    ],
-)
+@scenario("ClassicGroup.selectProtocol ClassicGroup.candidateProtocols", level="must")
 def group_protocol_choice(ask: ScenarioBuilder) -> None:
+    """A classic group takes the protocol with the most votes among those that all members support, and rejects members
+    that support none of them."""
     cases = {
         "g1": (("x", "y"), ("y", "x"), ("y", "x")),
         "g2": (("x", "y", "z"), ("z", "y", "x"), ("y", "z")),
@@ -406,13 +354,9 @@ def group_protocol_choice(ask: ScenarioBuilder) -> None:
         group.join(f"{name}: only the least liked", "", "q")
 
 
-@scenario(
-    "consumer_groups_classic",
-    "LeaveGroup since version 3 removes several members and answers an error for each unknown one.",
-    EVERY,
-    sources=["KIP-345", "org.apache.kafka.coordinator.group.GroupMetadataManager.classicGroupLeaveToClassicGroup"],
-)
+@scenario("KIP-345 GroupMetadataManager.classicGroupLeaveToClassicGroup")
 def group_leave(ask: ScenarioBuilder) -> None:
+    """LeaveGroup since version 3 removes several members and answers an error for each unknown one."""
     group = Classic(ask)
     for version in ask.versions("LeaveGroup", 3):
         group = Classic(ask, f"g{version}")
@@ -438,17 +382,11 @@ def group_leave(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "consumer_groups_classic",
-    "A classic group removes members that do not rejoin, sync or send heartbeats in time, and answers "
-    "UNKNOWN_MEMBER_ID to them afterwards.",
-    EVERY,
-    level="must",
-    sources=[
-        "org.apache.kafka.coordinator.group.GroupMetadataManager.expireClassicGroupMemberHeartbeat",
-        "org.apache.kafka.coordinator.group.GroupMetadataManager.completeClassicGroupJoin",
-    ],
+    "GroupMetadataManager.expireClassicGroupMemberHeartbeat GroupMetadataManager.completeClassicGroupJoin", level="must"
 )
 def group_too_late(ask: ScenarioBuilder) -> None:
+    """A classic group removes members that do not rejoin, sync or send heartbeats in time, and answers
+    UNKNOWN_MEMBER_ID to them afterwards."""
     group = Classic(ask)
     group.enter("M1", rebalance_timeout_ms=500)
     group.synced("$M1", 1, "$M1")

@@ -1,9 +1,12 @@
 """Configurations: DescribeConfigs, AlterConfigs, IncrementalAlterConfigs."""
 
+from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import scenario
+from tools.recording.definitions import define
+
+scenario = partial(define, "configurations")
 
 TOPIC, BROKER, LOGGER = 2, 4, 8
 NODE = "1"  # the resource name of the broker, the first of the cluster
@@ -34,13 +37,10 @@ def wait_for_config(ask: ScenarioBuilder, kind: int, name: str, key: str, value:
     ask.until("DescribeConfigs", 1, body, "results.0.configs.0.value", value)
 
 
-@scenario(
-    "configurations",
-    "DescribeConfigs answers all properties of a topic in every version, with their sources and synonyms as the "
-    "version allows.",
-    sources=["KIP-133", "KIP-226", "kafka.server.ConfigHelper.describeConfigs"],
-)
+@scenario("KIP-133 KIP-226 ConfigHelper.describeConfigs")
 def describe_topic_configs(ask: ScenarioBuilder) -> None:
+    """DescribeConfigs answers all properties of a topic in every version, with their sources and synonyms as the
+    version allows."""
     made = ask.let("t", f"c<unique>.{ask.name}.t")
     given = [
         {"name": "retention.ms", "value": "1000"},
@@ -56,13 +56,10 @@ def describe_topic_configs(ask: ScenarioBuilder) -> None:
     describe(ask, "without synonyms", resource(TOPIC, made, all_keys=True), include_synonyms=False)
 
 
-@scenario(
-    "configurations",
-    "DescribeConfigs answers only the properties that the request names, leaves out unknown names, and answers an "
-    "error for each unknown or illegal topic.",
-    sources=["KIP-133", "kafka.server.ConfigHelper.describeConfigs"],
-)
+@scenario("KIP-133 ConfigHelper.describeConfigs")
 def describe_configs_keys(ask: ScenarioBuilder) -> None:
+    """DescribeConfigs answers only the properties that the request names, leaves out unknown names, and answers an
+    error for each unknown or illegal topic."""
     t, n = ask.topic("t"), ask.unknown_topic()
     describe(ask, "two", resource(TOPIC, t, "retention.ms", "segment.ms"))
     describe(ask, "one twice", resource(TOPIC, t, "retention.ms", "retention.ms"))
@@ -76,13 +73,10 @@ def describe_configs_keys(ask: ScenarioBuilder) -> None:
     describe(ask, "nothing")
 
 
-@scenario(
-    "configurations",
-    "DescribeConfigs answers properties of a broker with their synonyms, and INVALID_REQUEST for another broker id "
-    "or resource type.",
-    sources=["KIP-226", "kafka.server.ConfigHelper.createBrokerConfigEntry"],
-)
+@scenario("KIP-226 ConfigHelper.createBrokerConfigEntry")
 def describe_broker_configs(ask: ScenarioBuilder) -> None:
+    """DescribeConfigs answers properties of a broker with their synonyms, and INVALID_REQUEST for another broker id or
+    resource type."""
     b = NODE
     keys = (
         *("log.retention.hours", "log.retention.ms", "log.retention.minutes", "log.segment.bytes"),
@@ -105,14 +99,10 @@ def describe_broker_configs(ask: ScenarioBuilder) -> None:
     describe(ask, "an unknown logger", resource(LOGGER, b, "no.such.logger"))
 
 
-@scenario(
-    "configurations",
-    "IncrementalAlterConfigs sets, deletes, appends to and subtracts from single properties of a topic, and rejects "
-    "invalid values and operations.",
-    level="must",
-    sources=["KIP-339", "org.apache.kafka.controller.ConfigurationControlManager.incrementalAlterConfigs"],
-)
+@scenario("KIP-339 ConfigurationControlManager.incrementalAlterConfigs", level="must")
 def incremental_topic(ask: ScenarioBuilder) -> None:
+    """IncrementalAlterConfigs sets, deletes, appends to and subtracts from single properties of a topic, and rejects
+    invalid values and operations."""
     t = ask.topic("t")
     for version in ask.versions("IncrementalAlterConfigs"):
         alter(ask, f"set v{version}", TOPIC, t, ("retention.ms", SET, str(1000 + version)), version=version)
@@ -147,13 +137,10 @@ def incremental_topic(ask: ScenarioBuilder) -> None:
     describe(ask, "as before", resource(TOPIC, t, "retention.ms"))
 
 
-@scenario(
-    "configurations",
-    "IncrementalAlterConfigs answers each resource on its own, with errors for unknown topics, illegal names, "
-    "unknown types and repeated resources.",
-    sources=["KIP-339", "org.apache.kafka.controller.ConfigurationControlManager.incrementalAlterConfigs"],
-)
+@scenario("KIP-339 ConfigurationControlManager.incrementalAlterConfigs")
 def incremental_resources(ask: ScenarioBuilder) -> None:
+    """IncrementalAlterConfigs answers each resource on its own, with errors for unknown topics, illegal names, unknown
+    types and repeated resources."""
     t, n = ask.topic("t"), ask.unknown_topic()
     change = ("retention.ms", SET, "5")
     alter(ask, "an unknown topic", TOPIC, n, change)
@@ -172,13 +159,10 @@ def incremental_resources(ask: ScenarioBuilder) -> None:
     ask.request("no resources", "IncrementalAlterConfigs", 1, {"resources": [], "validate_only": False})
 
 
-@scenario(
-    "configurations",
-    "IncrementalAlterConfigs changes dynamic properties of one broker or of all brokers, and the value of the "
-    "single broker takes precedence.",
-    sources=["KIP-226", "KIP-339", "kafka.server.DynamicBrokerConfig"],
-)
+@scenario("KIP-226 KIP-339 DynamicBrokerConfig")
 def incremental_broker(ask: ScenarioBuilder) -> None:
+    """IncrementalAlterConfigs changes dynamic properties of one broker or of all brokers, and the value of the single
+    broker takes precedence."""
     b = NODE
     key, more = "log.cleaner.backoff.ms", "message.max.bytes"
     alter(ask, "one broker", BROKER, b, (key, SET, "20001"))
@@ -200,13 +184,10 @@ def incremental_broker(ask: ScenarioBuilder) -> None:
     describe(ask, "the broker at last", resource(BROKER, b, key, more))
 
 
-@scenario(
-    "configurations",
-    "IncrementalAlterConfigs answers INVALID_REQUEST for read-only properties and invalid values of a broker, and "
-    "INVALID_CONFIG for appending to a property that is not a list.",
-    sources=["KIP-226", "KIP-339", "kafka.server.DynamicBrokerConfig.validate"],
-)
+@scenario("KIP-226 KIP-339 DynamicBrokerConfig.validate")
 def incremental_broker_errors(ask: ScenarioBuilder) -> None:
+    """IncrementalAlterConfigs answers INVALID_REQUEST for read-only properties and invalid values of a broker, and
+    INVALID_CONFIG for appending to a property that is not a list."""
     b = NODE
     for name in (b, ""):
         where = "one" if name else "all"
@@ -230,13 +211,10 @@ def incremental_broker_errors(ask: ScenarioBuilder) -> None:
     alter(ask, "a negative broker", BROKER, "-1", ("max.connections", SET, "5"))
 
 
-@scenario(
-    "configurations",
-    "AlterConfigs replaces all properties of a resource, so that properties that the request does not name return "
-    "to their defaults.",
-    sources=["KIP-133", "org.apache.kafka.controller.ConfigurationControlManager.legacyAlterConfigs"],
-)
+@scenario("KIP-133 ConfigurationControlManager.legacyAlterConfigs")
 def alter_configs_whole(ask: ScenarioBuilder) -> None:
+    """AlterConfigs replaces all properties of a resource, so that properties that the request does not name return to
+    their defaults."""
     t, n = ask.topic("t"), ask.unknown_topic()
 
     def whole(case: str, kind: int, name: str, *configs: tuple[str, str | None], version: int = 1, **more: Any) -> None:

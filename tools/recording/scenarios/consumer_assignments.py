@@ -4,10 +4,14 @@ The uniform assignor processes topics in the order of their random ids, so no sc
 members subscribe to.
 """
 
-from kafkalet.conformance.building import ScenarioBuilder
-from tools.recording.definitions import scenario
+from functools import partial
 
-from .consumer_groups import FOUR, MEMBERS, Consumers
+from kafkalet.conformance.building import ScenarioBuilder
+from tools.recording.definitions import KAFKA_4_4, define
+
+from .consumer_groups import MEMBERS, Consumers
+
+scenario = partial(define, "consumer_groups_kip848", releases=KAFKA_4_4, ConsumerGroupHeartbeat=1)
 
 A, B, C, D, E = MEMBERS
 
@@ -68,103 +72,56 @@ def static_order(ask: ScenarioBuilder, assignor: str) -> None:
         shape.joins(member, t, **({"instance_id": instance} if instance else {}))
 
 
-@scenario(
-    "consumer_groups_kip848",
-    "The range assignor gives each member consecutive partitions of a topic, and the first members in order of "
-    "member ids one more if the division leaves a remainder.",
-    FOUR,
-    level="must",
-    sources=["KIP-848", "org.apache.kafka.coordinator.group.assignor.RangeAssignor.assignHomogeneousGroup"],
-    ConsumerGroupHeartbeat=1,
-)
+@scenario("KIP-848 RangeAssignor.assignHomogeneousGroup", level="must")
 def consumer_group_range_one(ask: ScenarioBuilder) -> None:
+    """The range assignor gives each member consecutive partitions of a topic, and the first members in order of member
+    ids one more if the division leaves a remainder."""
     one_topic(ask, "range")
 
 
-@scenario(
-    "consumer_groups_kip848",
-    "The uniform assignor balances the number of partitions per member and moves as few partitions as possible when "
-    "members join or leave.",
-    FOUR,
-    level="must",
-    sources=["KIP-848", "org.apache.kafka.coordinator.group.assignor.UniformHomogeneousAssignmentBuilder.build"],
-    ConsumerGroupHeartbeat=1,
-)
+@scenario("KIP-848 UniformHomogeneousAssignmentBuilder.build", level="must")
 def consumer_group_uniform_one(ask: ScenarioBuilder) -> None:
+    """The uniform assignor balances the number of partitions per member and moves as few partitions as possible when
+    members join or leave."""
     one_topic(ask, "uniform")
 
 
-@scenario(
-    "consumer_groups_kip848",
-    "The range assignor divides topics separately and gives each member partitions with the same numbers in each of "
-    "them.",
-    FOUR,
-    level="must",
-    sources=["KIP-848", "org.apache.kafka.coordinator.group.assignor.RangeAssignor.assignHomogeneousGroup"],
-    ConsumerGroupHeartbeat=1,
-)
+@scenario("KIP-848 RangeAssignor.assignHomogeneousGroup", level="must")
 def consumer_group_range_several(ask: ScenarioBuilder) -> None:
+    """The range assignor divides topics separately and gives each member partitions with the same numbers in each of
+    them."""
     several_topics(ask, "range")
 
 
-@scenario(
-    "consumer_groups_kip848",
-    "The range assignor divides each topic only among the members that subscribe to it.",
-    FOUR,
-    sources=["KIP-848", "org.apache.kafka.coordinator.group.assignor.RangeAssignor.assignHeterogeneousGroup"],
-    ConsumerGroupHeartbeat=1,
-)
+@scenario("KIP-848 RangeAssignor.assignHeterogeneousGroup")
 def consumer_group_range_mixed(ask: ScenarioBuilder) -> None:
+    """The range assignor divides each topic only among the members that subscribe to it."""
     mixed_subscriptions(ask, "range")
 
 
-@scenario(
-    "consumer_groups_kip848",
-    "The uniform assignor balances the partitions of members with different subscriptions and keeps partitions with "
-    "their owners.",
-    FOUR,
-    sources=["KIP-848", "org.apache.kafka.coordinator.group.assignor.UniformHeterogeneousAssignmentBuilder.build"],
-    ConsumerGroupHeartbeat=1,
-)
+@scenario("KIP-848 UniformHeterogeneousAssignmentBuilder.build")
 def consumer_group_uniform_mixed(ask: ScenarioBuilder) -> None:
+    """The uniform assignor balances the partitions of members with different subscriptions and keeps partitions with
+    their owners."""
     mixed_subscriptions(ask, "uniform")
 
 
-@scenario(
-    "consumer_groups_kip848",
-    "The range assignor orders static members by instance id before dynamic members.",
-    FOUR,
-    sources=["KIP-848", "org.apache.kafka.coordinator.group.assignor.RangeAssignor.sortMemberIds"],
-    ConsumerGroupHeartbeat=1,
-)
+@scenario("KIP-848 RangeAssignor.sortMemberIds")
 def consumer_group_range_static(ask: ScenarioBuilder) -> None:
+    """The range assignor orders static members by instance id before dynamic members."""
     static_order(ask, "range")
 
 
-@scenario(
-    "consumer_groups_kip848",
-    "The uniform assignor treats static and dynamic members alike.",
-    FOUR,
-    sources=["KIP-848", "org.apache.kafka.coordinator.group.assignor.UniformAssignor.assign"],
-    ConsumerGroupHeartbeat=1,
-)
+@scenario("KIP-848 UniformAssignor.assign")
 def consumer_group_uniform_static(ask: ScenarioBuilder) -> None:
+    """The uniform assignor treats static and dynamic members alike."""
     static_order(ask, "uniform")
 
 
-@scenario(
-    "consumer_groups_kip848",
-    "A consumer group uses the assignor that most of its members ask for, and the default one if none of them asks "
-    "for one.",
-    FOUR,
-    sources=[
-        "KIP-848",
-        "org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroup.computePreferredServerAssignor",
-        "org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroup.preferredServerAssignor",
-    ],
-    ConsumerGroupHeartbeat=1,
-)
+@scenario("KIP-848 ConsumerGroup.computePreferredServerAssignor ConsumerGroup.preferredServerAssignor")
 def consumer_group_assignor_choice(ask: ScenarioBuilder) -> None:
+    """A consumer group uses the assignor that most of its members ask for, and the default one if none of them asks for
+    one."""
     t = ask.topic("t", 3)
     group = Consumers(ask)
     for member, assignor in ((A, "range"), (B, "uniform"), (C, "uniform"), (D, None), (E, "range")):
@@ -180,19 +137,10 @@ def consumer_group_assignor_choice(ask: ScenarioBuilder) -> None:
     group.describe("after only one without a wish is left")
 
 
-@scenario(
-    "consumer_groups_kip848",
-    "Members with an empty subscription get no partitions, do not count in the division, and do not bump the epoch "
-    "of a group that has other members when they join.",
-    FOUR,
-    sources=[
-        "KIP-848",
-        "org.apache.kafka.coordinator.group.assignor.RangeAssignor.assign",
-        "org.apache.kafka.coordinator.group.assignor.UniformAssignor.assign",
-    ],
-    ConsumerGroupHeartbeat=1,
-)
+@scenario("KIP-848 RangeAssignor.assign UniformAssignor.assign")
 def consumer_group_wanting_nothing(ask: ScenarioBuilder) -> None:
+    """Members with an empty subscription get no partitions, do not count in the division, and do not bump the epoch of
+    a group that has other members when they join."""
     t = ask.topic("t", 4)
     for assignor in ("range", "uniform"):
         shape = Shape(ask, f"nothing {assignor}", assignor)

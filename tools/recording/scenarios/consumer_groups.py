@@ -1,16 +1,18 @@
 """Groups of the consumer protocol (KIP-848): ConsumerGroupHeartbeat, ConsumerGroupDescribe, and offsets of members."""
 
+from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import scenario
+from tools.recording.definitions import KAFKA_3_9, KAFKA_4_4, define
 
 from .classic_groups import Classic
 from .group_offsets import Offsets, fetching
 
+scenario = partial(define, "consumer_groups_kip848")
+
 A, B, C, D, E = MEMBERS = tuple(f"member-{letter}-0000000000000" for letter in "abcde")
 NOBODY = "nobody-00000000000000000"
-FOUR = ("4.4",)
 
 
 class Consumers:
@@ -56,18 +58,13 @@ def held_of(topic: str, *partitions: int) -> Step:
 
 
 @scenario(
-    "consumer_groups_kip848",
-    "A broker whose consumer group protocol is disabled answers UNSUPPORTED_VERSION to ConsumerGroupHeartbeat and "
-    "ConsumerGroupDescribe.",
-    ("3.9",),
-    sources=[
-        "KIP-848",
-        "kafka.server.KafkaApis.handleConsumerGroupHeartbeat",
-        "kafka.server.KafkaApis.isConsumerGroupProtocolEnabled",
-    ],
+    "KIP-848 KafkaApis.handleConsumerGroupHeartbeat KafkaApis.isConsumerGroupProtocolEnabled",
+    KAFKA_3_9,
     ConsumerGroupHeartbeat=0,
 )
 def consumer_group_not_enabled(ask: ScenarioBuilder) -> None:
+    """A broker whose consumer group protocol is disabled answers UNSUPPORTED_VERSION to ConsumerGroupHeartbeat and
+    ConsumerGroupDescribe."""
     t = ask.topic()
     group = Consumers(ask)
     group.join("join", A, t, version=0)
@@ -81,19 +78,14 @@ def consumer_group_not_enabled(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "consumer_groups_kip848",
-    "ConsumerGroupHeartbeat answers the assignment when it changes or the member sends all fields, bumps the member "
-    "epoch with the subscription, and fences older and newer epochs.",
-    FOUR,
+    "KIP-848 GroupMetadataManager.consumerGroupHeartbeat CurrentAssignmentBuilder.build",
+    KAFKA_4_4,
     level="must",
-    sources=[
-        "KIP-848",
-        "org.apache.kafka.coordinator.group.GroupMetadataManager.consumerGroupHeartbeat",
-        "org.apache.kafka.coordinator.group.modern.consumer.CurrentAssignmentBuilder.build",
-    ],
     ConsumerGroupHeartbeat=1,
 )
 def consumer_group_life(ask: ScenarioBuilder) -> None:
+    """ConsumerGroupHeartbeat answers the assignment when it changes or the member sends all fields, bumps the member
+    epoch with the subscription, and fences older and newer epochs."""
     t, u = ask.topic("t", 3), ask.topic("u", 2)
     group = Consumers(ask)
     group.describe("describe before anything")
@@ -134,18 +126,14 @@ def consumer_group_life(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "consumer_groups_kip848",
-    "ConsumerGroupHeartbeat answers INVALID_REQUEST for missing or empty fields, UNSUPPORTED_ASSIGNOR for an "
-    "unknown assignor, and UNKNOWN_MEMBER_ID for epochs of unknown members.",
-    FOUR,
+    "KIP-848 GroupMetadataManager.throwIfConsumerGroupHeartbeatRequestIsInvalid",
+    KAFKA_4_4,
     level="must",
-    sources=[
-        "KIP-848",
-        "org.apache.kafka.coordinator.group.GroupMetadataManager.throwIfConsumerGroupHeartbeatRequestIsInvalid",
-    ],
     ConsumerGroupHeartbeat=1,
 )
 def consumer_group_refused(ask: ScenarioBuilder) -> None:
+    """ConsumerGroupHeartbeat answers INVALID_REQUEST for missing or empty fields, UNSUPPORTED_ASSIGNOR for an unknown
+    assignor, and UNKNOWN_MEMBER_ID for epochs of unknown members."""
     t = ask.topic()
     group = Consumers(ask)
     good = group.joining(t)
@@ -211,15 +199,11 @@ def consumer_group_refused(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "consumer_groups_kip848",
-    "ConsumerGroupHeartbeat 0 allocates a member id if the request has none, and version 1 requires one and accepts "
-    "any text.",
-    FOUR,
-    level="must",
-    sources=["KIP-848", "KIP-1082", "org.apache.kafka.coordinator.group.GroupMetadataManager.consumerGroupHeartbeat"],
-    ConsumerGroupHeartbeat=1,
+    "KIP-848 KIP-1082 GroupMetadataManager.consumerGroupHeartbeat", KAFKA_4_4, level="must", ConsumerGroupHeartbeat=1
 )
 def consumer_group_member_ids(ask: ScenarioBuilder) -> None:
+    """ConsumerGroupHeartbeat 0 allocates a member id if the request has none, and version 1 requires one and accepts
+    any text."""
     t = ask.topic("t", 2)
     group = Consumers(ask)
     group.join("v0 without an id", "", t, version=0, bind={"M1": "member_id"})
@@ -232,19 +216,10 @@ def consumer_group_member_ids(ask: ScenarioBuilder) -> None:
     group.describe("describe")
 
 
-@scenario(
-    "consumer_groups_kip848",
-    "A new member gets its partitions only after the other member reported that it no longer owns them, and the "
-    "group is Reconciling until then.",
-    FOUR,
-    level="must",
-    sources=[
-        "KIP-848",
-        "org.apache.kafka.coordinator.group.modern.consumer.CurrentAssignmentBuilder.computeNextAssignment",
-    ],
-    ConsumerGroupHeartbeat=1,
-)
+@scenario("KIP-848 CurrentAssignmentBuilder.computeNextAssignment", KAFKA_4_4, level="must", ConsumerGroupHeartbeat=1)
 def consumer_group_two(ask: ScenarioBuilder) -> None:
+    """A new member gets its partitions only after the other member reported that it no longer owns them, and the group
+    is Reconciling until then."""
     t = ask.topic("t", 4)
     group = Consumers(ask)
     group.join("the first joins", A, t)
@@ -276,19 +251,10 @@ def consumer_group_two(ask: ScenarioBuilder) -> None:
     group.describe("describe at the end")
 
 
-@scenario(
-    "consumer_groups_kip848",
-    "If a third member joins during a reconciliation, the group computes a new target assignment, and each member "
-    "moves to it when it has revoked its partitions.",
-    FOUR,
-    level="must",
-    sources=[
-        "KIP-848",
-        "org.apache.kafka.coordinator.group.modern.consumer.CurrentAssignmentBuilder.computeNextAssignment",
-    ],
-    ConsumerGroupHeartbeat=1,
-)
+@scenario("KIP-848 CurrentAssignmentBuilder.computeNextAssignment", KAFKA_4_4, level="must", ConsumerGroupHeartbeat=1)
 def consumer_group_three(ask: ScenarioBuilder) -> None:
+    """If a third member joins during a reconciliation, the group computes a new target assignment, and each member
+    moves to it when it has revoked its partitions."""
     t = ask.topic("t", 6)
     group = Consumers(ask)
     group.joined(A, t)
@@ -314,19 +280,15 @@ def consumer_group_three(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "consumer_groups_kip848",
-    "A static member that leaves with epoch -2 keeps its assignment until it returns, and its instance id is "
-    "refused to others with UNRELEASED_INSTANCE_ID or FENCED_INSTANCE_ID.",
-    FOUR,
+    "KIP-848 GroupMetadataManager.consumerGroupStaticMemberGroupLeave "
+    "GroupMetadataManager.throwIfInstanceIdIsUnreleased",
+    KAFKA_4_4,
     level="must",
-    sources=[
-        "KIP-848",
-        "org.apache.kafka.coordinator.group.GroupMetadataManager.consumerGroupStaticMemberGroupLeave",
-        "org.apache.kafka.coordinator.group.GroupMetadataManager.throwIfInstanceIdIsUnreleased",
-    ],
     ConsumerGroupHeartbeat=1,
 )
 def consumer_group_static(ask: ScenarioBuilder) -> None:
+    """A static member that leaves with epoch -2 keeps its assignment until it returns, and its instance id is refused
+    to others with UNRELEASED_INSTANCE_ID or FENCED_INSTANCE_ID."""
     t = ask.topic("t", 4)
     group = Consumers(ask)
     one: dict[str, Any] = {"instance_id": "i1"}
@@ -361,16 +323,10 @@ def consumer_group_static(ask: ScenarioBuilder) -> None:
     group.describe("describe at the end")
 
 
-@scenario(
-    "consumer_groups_kip848",
-    "A member can subscribe by a pattern, which the broker resolves after the answer, and an invalid pattern is "
-    "answered with INVALID_REGULAR_EXPRESSION.",
-    FOUR,
-    level="must",
-    sources=["KIP-848", "org.apache.kafka.coordinator.group.GroupMetadataManager.consumerGroupHeartbeat"],
-    ConsumerGroupHeartbeat=1,
-)
+@scenario("KIP-848 GroupMetadataManager.consumerGroupHeartbeat", KAFKA_4_4, level="must", ConsumerGroupHeartbeat=1)
 def consumer_group_regex(ask: ScenarioBuilder) -> None:
+    """A member can subscribe by a pattern, which the broker resolves after the answer, and an invalid pattern is
+    answered with INVALID_REGULAR_EXPRESSION."""
     t, u = ask.topic("one.t", 2), ask.topic("one.u", 1)
     group = Consumers(ask)
     prefix = ask.let("pattern", f"c<unique>.{ask.name}.one.*")
@@ -395,16 +351,10 @@ def consumer_group_regex(ask: ScenarioBuilder) -> None:
     group.describe("describe both")
 
 
-@scenario(
-    "consumer_groups_kip848",
-    "A consumer group gets a new epoch and assignment when a subscribed topic is created, gets partitions, or is "
-    "deleted.",
-    FOUR,
-    level="must",
-    sources=["KIP-848", "org.apache.kafka.coordinator.group.GroupMetadataManager.onNewMetadataImage"],
-    ConsumerGroupHeartbeat=1,
-)
+@scenario("KIP-848 GroupMetadataManager.onNewMetadataImage", KAFKA_4_4, level="must", ConsumerGroupHeartbeat=1)
 def consumer_group_topics(ask: ScenarioBuilder) -> None:
+    """A consumer group gets a new epoch and assignment when a subscribed topic is created, gets partitions, or is
+    deleted."""
     late = ask.let("late", f"c<unique>.{ask.name}.late")
     group = Consumers(ask)
     group.join("join for a topic that is not there", A, late)
@@ -433,19 +383,14 @@ def consumer_group_topics(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "consumer_groups_kip848",
-    "In a consumer group, OffsetCommit and OffsetFetch since version 9 require the epoch of the member and answer "
-    "STALE_MEMBER_EPOCH for another one.",
-    FOUR,
+    "KIP-848 ConsumerGroup.validateOffsetCommit ConsumerGroup.validateOffsetFetch",
+    KAFKA_4_4,
     level="must",
-    sources=[
-        "KIP-848",
-        "org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroup.validateOffsetCommit",
-        "org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroup.validateOffsetFetch",
-    ],
     OffsetCommit=10,
 )
 def consumer_group_offsets(ask: ScenarioBuilder) -> None:
+    """In a consumer group, OffsetCommit and OffsetFetch since version 9 require the epoch of the member and answer
+    STALE_MEMBER_EPOCH for another one."""
     t = ask.topic("t", 2)
     group = Consumers(ask)
     offsets = Offsets(ask, group.id)
@@ -474,18 +419,11 @@ def consumer_group_offsets(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "consumer_groups_kip848",
-    "ListGroups shows consumer groups with their type and states, DeleteGroups deletes empty ones, and the classic "
-    "requests of their members are refused.",
-    FOUR,
-    sources=[
-        "KIP-848",
-        "org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroup.validateDeleteGroup",
-        "org.apache.kafka.coordinator.group.GroupMetadataManager.listGroups",
-    ],
-    ConsumerGroupHeartbeat=1,
+    "KIP-848 ConsumerGroup.validateDeleteGroup GroupMetadataManager.listGroups", KAFKA_4_4, ConsumerGroupHeartbeat=1
 )
 def consumer_group_admin(ask: ScenarioBuilder) -> None:
+    """ListGroups shows consumer groups with their type and states, DeleteGroups deletes empty ones, and the classic
+    requests of their members are refused."""
     t = ask.topic("t", 2)
     empty, stable, assigning = (Consumers(ask, name) for name in ("empty", "stable", "reconciling"))
     empty.joined(A, t)
@@ -531,19 +469,15 @@ def consumer_group_admin(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "consumer_groups_kip848",
-    "A consumer group removes a member that does not revoke partitions within its rebalance timeout, and a member "
-    "without heartbeats after the session timeout.",
-    FOUR,
+    "KIP-848 GroupMetadataManager.scheduleConsumerGroupRebalanceTimeout "
+    "GroupMetadataManager.scheduleConsumerGroupSessionTimeout",
+    KAFKA_4_4,
     level="must",
-    sources=[
-        "KIP-848",
-        "org.apache.kafka.coordinator.group.GroupMetadataManager.scheduleConsumerGroupRebalanceTimeout",
-        "org.apache.kafka.coordinator.group.GroupMetadataManager.scheduleConsumerGroupSessionTimeout",
-    ],
     ConsumerGroupHeartbeat=1,
 )
 def consumer_group_too_late(ask: ScenarioBuilder) -> None:
+    """A consumer group removes a member that does not revoke partitions within its rebalance timeout, and a member
+    without heartbeats after the session timeout."""
     t = ask.topic("t", 2)
     group = Consumers(ask)
     group.joined(A, t, rebalance_timeout_ms=500)
@@ -559,15 +493,10 @@ def consumer_group_too_late(ask: ScenarioBuilder) -> None:
     group.describe("describe at the end")
 
 
-@scenario(
-    "consumer_groups_kip848",
-    "A consumer group stays in the state Assigning and keeps its target assignment until the assignment interval of "
-    "the broker has passed.",
-    FOUR,
-    sources=["KIP-848", "org.apache.kafka.coordinator.group.GroupMetadataManager.consumerGroupHeartbeat"],
-    ConsumerGroupHeartbeat=1,
-)
+@scenario("KIP-848 GroupMetadataManager.consumerGroupHeartbeat", KAFKA_4_4, ConsumerGroupHeartbeat=1)
 def consumer_group_interval(ask: ScenarioBuilder) -> None:
+    """A consumer group stays in the state Assigning and keeps its target assignment until the assignment interval of
+    the broker has passed."""
     t = ask.topic("t", 4)
     group = Consumers(ask)
     config = {"name": "consumer.assignment.interval.ms", "config_operation": 0, "value": "2000"}

@@ -1,13 +1,16 @@
 """Classic and consumer protocol members in one group (KIP-848): upgrades, downgrades, and rejected requests."""
 
+from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step, protocols
-from tools.recording.definitions import scenario
+from tools.recording.definitions import KAFKA_4_4, define
 
 from .classic_groups import Classic
-from .consumer_groups import FOUR, MEMBERS, Consumers
+from .consumer_groups import MEMBERS, Consumers
 from .group_offsets import Offsets
+
+scenario = partial(define, "consumer_groups_kip848", releases=KAFKA_4_4, ConsumerGroupHeartbeat=1)
 
 A, B, C, D, E = MEMBERS
 READ = {"metadata": "subscription", "assignment": "assignment"}
@@ -46,18 +49,11 @@ class Mixed(Consumers):
 
 
 @scenario(
-    "consumer_groups_kip848",
-    "An empty group changes between the classic and the consumer protocol with the next member that joins, and "
-    "keeps its committed offsets.",
-    FOUR,
-    sources=[
-        "KIP-848",
-        "org.apache.kafka.coordinator.group.GroupMetadataManager.getOrMaybeCreateConsumerGroup",
-        "org.apache.kafka.coordinator.group.GroupMetadataManager.maybeDeleteEmptyClassicGroup",
-    ],
-    ConsumerGroupHeartbeat=1,
+    "KIP-848 GroupMetadataManager.getOrMaybeCreateConsumerGroup GroupMetadataManager.maybeDeleteEmptyClassicGroup"
 )
 def consumer_group_empty_changes(ask: ScenarioBuilder) -> None:
+    """An empty group changes between the classic and the consumer protocol with the next member that joins, and keeps
+    its committed offsets."""
     t = ask.topic("t", 2)
     group = Mixed(ask)
     offsets = Offsets(ask, group.id)
@@ -83,20 +79,10 @@ def consumer_group_empty_changes(ask: ScenarioBuilder) -> None:
     other.describe_both("an empty group that had another type")
 
 
-@scenario(
-    "consumer_groups_kip848",
-    "A stable classic group becomes a consumer group when a consumer joins, and its classic members continue with "
-    "JoinGroup, SyncGroup and Heartbeat.",
-    FOUR,
-    level="must",
-    sources=[
-        "KIP-848",
-        "org.apache.kafka.coordinator.group.GroupMetadataManager.convertToConsumerGroup",
-        "org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroup.fromClassicGroup",
-    ],
-    ConsumerGroupHeartbeat=1,
-)
+@scenario("KIP-848 GroupMetadataManager.convertToConsumerGroup ConsumerGroup.fromClassicGroup", level="must")
 def consumer_group_upgrade(ask: ScenarioBuilder) -> None:
+    """A stable classic group becomes a consumer group when a consumer joins, and its classic members continue with
+    JoinGroup, SyncGroup and Heartbeat."""
     t = ask.topic("t", 4)
     group = Mixed(ask)
     group.classic_join("a classic member", "", protocols(t), version=3, bind="M1")
@@ -134,15 +120,10 @@ def consumer_group_upgrade(ask: ScenarioBuilder) -> None:
     group.describe_both("the classic member has become a consumer")
 
 
-@scenario(
-    "consumer_groups_kip848",
-    "If a consumer joins a classic group during a rebalance, waiting classic members get REBALANCE_IN_PROGRESS, and "
-    "a group with unreadable subscriptions is not upgraded.",
-    FOUR,
-    sources=["KIP-848", "org.apache.kafka.coordinator.group.GroupMetadataManager.convertToConsumerGroup"],
-    ConsumerGroupHeartbeat=1,
-)
+@scenario("KIP-848 GroupMetadataManager.convertToConsumerGroup")
 def consumer_group_upgrade_early(ask: ScenarioBuilder) -> None:
+    """If a consumer joins a classic group during a rebalance, waiting classic members get REBALANCE_IN_PROGRESS, and a
+    group with unreadable subscriptions is not upgraded."""
     t = ask.topic("t", 1)
     codes = {"only": ["error_code", "member_epoch"]}
     group = Mixed(ask, "syncing")
@@ -168,19 +149,9 @@ def consumer_group_upgrade_early(ask: ScenarioBuilder) -> None:
     unreadable.describe_both("unreadable")
 
 
-@scenario(
-    "consumer_groups_kip848",
-    "A consumer group becomes a classic group when its last member with the consumer protocol leaves.",
-    FOUR,
-    level="must",
-    sources=[
-        "KIP-848",
-        "org.apache.kafka.coordinator.group.GroupMetadataManager.convertToClassicGroup",
-        "org.apache.kafka.coordinator.group.classic.ClassicGroup.fromConsumerGroup",
-    ],
-    ConsumerGroupHeartbeat=1,
-)
+@scenario("KIP-848 GroupMetadataManager.convertToClassicGroup ClassicGroup.fromConsumerGroup", level="must")
 def consumer_group_downgrade(ask: ScenarioBuilder) -> None:
+    """A consumer group becomes a classic group when its last member with the consumer protocol leaves."""
     t = ask.topic("t", 4)
     group = Mixed(ask)
     group.joined(A, t)
@@ -210,18 +181,12 @@ def consumer_group_downgrade(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "consumer_groups_kip848",
-    'A classic member can join a consumer group only with the protocol type "consumer" and a supported protocol, '
-    "and in any version of JoinGroup.",
-    FOUR,
-    sources=[
-        "KIP-848",
-        "org.apache.kafka.coordinator.group.GroupMetadataManager.classicGroupJoinToConsumerGroup",
-        "org.apache.kafka.coordinator.group.GroupMetadataManager.throwIfClassicProtocolIsNotSupported",
-    ],
-    ConsumerGroupHeartbeat=1,
+    "KIP-848 GroupMetadataManager.classicGroupJoinToConsumerGroup "
+    "GroupMetadataManager.throwIfClassicProtocolIsNotSupported",
 )
 def consumer_group_classic_refused(ask: ScenarioBuilder) -> None:
+    """A classic member can join a consumer group only with the protocol type "consumer" and a supported protocol, and
+    in any version of JoinGroup."""
     t = ask.topic("t", 2)
     group = Mixed(ask)
     group.joined(A, t)
@@ -253,19 +218,10 @@ def consumer_group_classic_refused(ask: ScenarioBuilder) -> None:
     group.describe_both("after leaving")
 
 
-@scenario(
-    "consumer_groups_kip848",
-    "A static member that returns with the other protocol under its instance id takes over the assignment, and the "
-    "old member id is fenced.",
-    FOUR,
-    sources=[
-        "KIP-848",
-        "KIP-345",
-        "org.apache.kafka.coordinator.group.GroupMetadataManager.getOrMaybeSubscribeStaticConsumerGroupMember",
-    ],
-    ConsumerGroupHeartbeat=1,
-)
+@scenario("KIP-848 KIP-345 GroupMetadataManager.getOrMaybeSubscribeStaticConsumerGroupMember")
 def consumer_group_static_changes(ask: ScenarioBuilder) -> None:
+    """A static member that returns with the other protocol under its instance id takes over the assignment, and the old
+    member id is fenced."""
     t = ask.topic("t", 2)
     group = Mixed(ask)
     one: dict[str, Any] = {"group_instance_id": "i1"}

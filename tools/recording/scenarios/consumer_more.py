@@ -1,24 +1,23 @@
 """More consumer groups: subscriptions to patterns, group configurations, and members with expired sessions."""
 
-from kafkalet.conformance.building import ScenarioBuilder, protocols
-from tools.recording.definitions import scenario
+from functools import partial
 
-from .classic_groups import EVERY, Classic
-from .consumer_groups import FOUR, A, B, C, Consumers
+from kafkalet.conformance.building import ScenarioBuilder, protocols
+from tools.recording.definitions import EVERY_RELEASE, KAFKA_4_4, define
+
+from .classic_groups import Classic
+from .consumer_groups import A, B, C, Consumers
 from .consumer_migration import Mixed, assignment
+
+scenario = partial(define, "consumer_groups_kip848", releases=KAFKA_4_4, ConsumerGroupHeartbeat=1)
 
 NONE = {"subscribed_topic_names": None}
 
 
-@scenario(
-    "consumer_groups_kip848",
-    "Members of a group can use several patterns and share one, internal topics match patterns too, and patterns "
-    "with back references or look-behind are invalid.",
-    FOUR,
-    sources=["KIP-848", "org.apache.kafka.coordinator.group.GroupMetadataManager.consumerGroupHeartbeat"],
-    ConsumerGroupHeartbeat=1,
-)
+@scenario("KIP-848 GroupMetadataManager.consumerGroupHeartbeat")
 def consumer_group_patterns(ask: ScenarioBuilder) -> None:
+    """Members of a group can use several patterns and share one, internal topics match patterns too, and patterns with
+    back references or look-behind are invalid."""
     t, u = ask.topic("x.t", 2), ask.topic("y.u", 1)
     first = ask.let("first", f"c<unique>.{ask.name}.x.*")
     second = ask.let("second", f"c<unique>.{ask.name}.[xy].*")
@@ -58,19 +57,10 @@ def consumer_group_patterns(ask: ScenarioBuilder) -> None:
         made.join(f"a pattern: {name}", A, subscribed_topic_regex=pattern, **NONE)
 
 
-@scenario(
-    "consumer_groups_kip848",
-    "The group property consumer.heartbeat.interval.ms changes the heartbeat interval in the responses to members of "
-    "this group.",
-    FOUR,
-    sources=[
-        "KIP-848",
-        "org.apache.kafka.coordinator.group.GroupConfig",
-        "org.apache.kafka.coordinator.group.GroupMetadataManager.consumerGroupHeartbeatIntervalMs",
-    ],
-    ConsumerGroupHeartbeat=1,
-)
+@scenario("KIP-848 GroupConfig GroupMetadataManager.consumerGroupHeartbeatIntervalMs")
 def consumer_group_config(ask: ScenarioBuilder) -> None:
+    """The group property consumer.heartbeat.interval.ms changes the heartbeat interval in the responses to members of
+    this group."""
     t = ask.topic("t", 2)
     group = Consumers(ask)
     group.join("join", A, t)
@@ -88,18 +78,12 @@ def consumer_group_config(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "consumer_groups_kip848",
-    "A consumer group removes classic members that do not rejoin, sync or send heartbeats in time.",
-    FOUR,
+    "KIP-848 GroupMetadataManager.scheduleConsumerGroupJoinTimeoutIfAbsent "
+    "GroupMetadataManager.scheduleConsumerGroupSyncTimeout",
     level="must",
-    sources=[
-        "KIP-848",
-        "org.apache.kafka.coordinator.group.GroupMetadataManager.scheduleConsumerGroupJoinTimeoutIfAbsent",
-        "org.apache.kafka.coordinator.group.GroupMetadataManager.scheduleConsumerGroupSyncTimeout",
-    ],
-    ConsumerGroupHeartbeat=1,
 )
 def consumer_group_late_classic(ask: ScenarioBuilder) -> None:
+    """A consumer group removes classic members that do not rejoin, sync or send heartbeats in time."""
     t = ask.topic("t", 2)
     body = {"include_authorized_operations": False}
     silent = Mixed(ask, "silent")
@@ -132,14 +116,10 @@ def consumer_group_late_classic(ask: ScenarioBuilder) -> None:
     silent.classic.heartbeat("its heartbeat after it was silent", "short", 3)
 
 
-@scenario(
-    "consumer_groups_classic",
-    "A member id that JoinGroup allocated expires if its member does not join in time, and so does a member between "
-    "join and sync.",
-    EVERY,
-    sources=["KIP-394", "org.apache.kafka.coordinator.group.GroupMetadataManager.expirePendingSync"],
-)
+@define("consumer_groups_classic", "KIP-394 GroupMetadataManager.expirePendingSync", EVERY_RELEASE)
 def group_runs_out(ask: ScenarioBuilder) -> None:
+    """A member id that JoinGroup allocated expires if its member does not join in time, and so does a member between
+    join and sync."""
     promised = Classic(ask, "promised")
     promised.obtain_member_id("M1", session_timeout_ms=6000)
     unsynced = Classic(ask, "unsynced")

@@ -7,9 +7,7 @@ import random
 
 from kafkalet.conformance.between.histories.consumers import Walk
 from kafkalet.conformance.building import ScenarioBuilder
-from tools.recording.definitions import scenario
-
-from .consumer_groups import FOUR
+from tools.recording.definitions import KAFKA_4_4, define
 
 
 def walk(seed: int, assignor: str, with_classic: bool = False, with_topics: bool = False, steps: int = 60) -> None:
@@ -19,20 +17,14 @@ def walk(seed: int, assignor: str, with_classic: bool = False, with_topics: bool
     def walk_of_seed(ask: ScenarioBuilder) -> None:
         Walk(ask, random.Random(name), assignor, with_classic, with_topics).go(steps)  # noqa: S311 - reproducible, not secret
 
-    walk_of_seed.__name__ = name
     more = " and a member of the classic protocol" if with_classic else " and topics that grow" if with_topics else ""
-    scenario(
-        "consumer_groups_kip848",
+    walk_of_seed.__name__ = name
+    walk_of_seed.__doc__ = (
         f"In random sequence {seed} of joins, heartbeats, commits and leaves with the {assignor} assignor{more}, each "
-        "answer follows from the state of the group that the earlier requests left.",
-        FOUR,
-        sources=[
-            "KIP-848",
-            "org.apache.kafka.coordinator.group.GroupMetadataManager.consumerGroupHeartbeat",
-            "org.apache.kafka.coordinator.group.modern.consumer.CurrentAssignmentBuilder.build",
-        ],
-        ConsumerGroupHeartbeat=1,
-    )(walk_of_seed)
+        "answer follows from the state of the group that the earlier requests left."
+    )
+    sources = "KIP-848 GroupMetadataManager.consumerGroupHeartbeat CurrentAssignmentBuilder.build"
+    define("consumer_groups_kip848", sources, KAFKA_4_4, ConsumerGroupHeartbeat=1)(walk_of_seed)
 
 
 for seed in range(1, 5):

@@ -1,11 +1,14 @@
 """Coordinators of a cluster with several brokers: which broker they are on, and what the other brokers answer."""
 
+from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step, batch
-from tools.recording.definitions import scenario
+from tools.recording.definitions import define
 
-from .several_brokers import AREA, PLACES, produced
+from .several_brokers import PLACES, produced
+
+scenario = partial(define, "several_brokers", brokers=3)
 
 NOT_YET = [14, 15, 16]
 THERE, ELSEWHERE = "at-$B1", "not-$B1"
@@ -28,14 +31,9 @@ def found(ask: ScenarioBuilder, name: str, kind: int = 0, *, node: str = "B1") -
     return key
 
 
-@scenario(
-    AREA,
-    "Every broker names the same coordinator of a group and of a transactional id.",
-    level="must",
-    sources=["KIP-699", "kafka.server.KafkaApis"],
-    brokers=3,
-)
+@scenario("KIP-699 KafkaApis", level="must")
 def coordinators_find(ask: ScenarioBuilder) -> None:
+    """Every broker names the same coordinator of a group and of a transactional id."""
     for kind, name in enumerate(("g", "X1")):
         key = found(ask, name, kind)
         for v in ask.versions("FindCoordinator", kind):
@@ -47,14 +45,9 @@ def coordinators_find(ask: ScenarioBuilder) -> None:
             ask.request(f"v{v} kind {kind} twice", "FindCoordinator", v, body, conn="at-2")
 
 
-@scenario(
-    AREA,
-    "A broker that does not coordinate the group answers NOT_COORDINATOR to all requests of the group.",
-    level="must",
-    sources=["kafka.coordinator.group.GroupCoordinator", "org.apache.kafka.coordinator.group.GroupCoordinatorService"],
-    brokers=3,
-)
+@scenario("GroupCoordinator GroupCoordinatorService", level="must")
 def coordinators_of_groups(ask: ScenarioBuilder) -> None:
+    """A broker that does not coordinate the group answers NOT_COORDINATOR to all requests of the group."""
     t = ask.spread_topic("t", [1, 2])
     g = found(ask, "g")
     member = "member-a-0000000000000"
@@ -101,14 +94,9 @@ def coordinators_of_groups(ask: ScenarioBuilder) -> None:
     ask.request("DeleteGroups there", "DeleteGroups", 2, {"groups_names": [g]}, conn=THERE)
 
 
-@scenario(
-    AREA,
-    "A broker that does not coordinate the transactional id answers NOT_COORDINATOR to all requests for it.",
-    level="must",
-    sources=["KIP-98", "KIP-890", "kafka.coordinator.transaction.TransactionCoordinator"],
-    brokers=3,
-)
+@scenario("KIP-98 KIP-890 TransactionCoordinator", level="must")
 def coordinators_of_transactions(ask: ScenarioBuilder) -> None:
+    """A broker that does not coordinate the transactional id answers NOT_COORDINATOR to all requests for it."""
     t = ask.spread_topic("t", [1, 2])
     x = found(ask, "X1", 1)
     there: dict[str, Any] = {"conn": THERE}
@@ -145,13 +133,9 @@ def coordinators_of_transactions(ask: ScenarioBuilder) -> None:
     ask.request("EndTxn there", "EndTxn", 3, mine | {"committed": True}, **there)
 
 
-@scenario(
-    AREA,
-    "TxnOffsetCommit is answered by the coordinator of the group, which may be another broker than that of the id.",
-    sources=["KIP-98", "KIP-447"],
-    brokers=3,
-)
+@scenario("KIP-98 KIP-447")
 def coordinators_of_transactional_offsets(ask: ScenarioBuilder) -> None:
+    """TxnOffsetCommit is answered by the coordinator of the group, which may be another broker than that of the id."""
     t = ask.spread_topic("t", [1, 2])
     g = found(ask, "g")
     x = found(ask, "X1", 1, node="B2")

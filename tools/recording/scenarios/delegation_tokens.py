@@ -4,12 +4,15 @@ The user of these scenarios has no rights; tokens do not need any. A scenario fi
 because the user has tokens of other scenarios, too.
 """
 
+from functools import partial
 from typing import Any
 
 from kafkalet.conformance.access import DESCRIBE, PROPAGATION_MS
 from kafkalet.conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import scenario
-from tools.recording.rights import EVERY_RELEASE, Rights
+from tools.recording.definitions import EVERY_RELEASE, define
+from tools.recording.rights import Rights
+
+scenario = partial(define, "credentials", acl=True, tokens=True)
 
 CREATE, RENEW, EXPIRE = "CreateDelegationToken", "RenewDelegationToken", "ExpireDelegationToken"
 SEE = "DescribeDelegationToken"
@@ -17,7 +20,6 @@ DELEGATION_TOKENS, USERS = 6, 7
 DESCRIBE_TOKENS, CREATE_TOKENS = 14, 13
 LONGEST_MS = (1 << 63) - 1
 MINUTE_MS = 60_000
-PROTOCOL = ["KIP-48", "org.apache.kafka.controller.DelegationTokenControlManager"]
 
 
 def principal(name: str, kind: str = "User") -> Step:
@@ -77,15 +79,9 @@ def see(ask: ScenarioBuilder, case: str, owners: list[Step] | None, conn: str = 
     ask.request(case, SEE, version, {"owners": owners}, conn=conn)
 
 
-@scenario(
-    "credentials",
-    "CreateDelegationToken answers the secret of a token, and limits its lifetime to that of the cluster.",
-    EVERY_RELEASE,
-    sources=[*PROTOCOL, "org.apache.kafka.server.config.DelegationTokenManagerConfigs"],
-    acl=True,
-    tokens=True,
-)
+@scenario("KIP-48 DelegationTokenControlManager DelegationTokenManagerConfigs", EVERY_RELEASE)
 def tokens_created(ask: ScenarioBuilder) -> None:
+    """CreateDelegationToken answers the secret of a token, and limits its lifetime to that of the cluster."""
     number = 0
 
     def create(case: str, body: Step, version: int) -> None:
@@ -100,16 +96,10 @@ def tokens_created(ask: ScenarioBuilder) -> None:
         create(f"lifetime {lifetime_ms}", wanted(max_lifetime_ms=lifetime_ms), newest(ask, CREATE))
 
 
-@scenario(
-    "credentials",
-    "CreateDelegationToken refuses renewers that are not users with INVALID_PRINCIPAL_TYPE, and other owners without "
-    "CREATE_TOKENS with DELEGATION_TOKEN_AUTHORIZATION_FAILED.",
-    EVERY_RELEASE,
-    sources=["KIP-48", "KIP-373", "kafka.server.KafkaApis.handleCreateTokenRequest"],
-    acl=True,
-    tokens=True,
-)
+@scenario("KIP-48 KIP-373 KafkaApis.handleCreateTokenRequest", EVERY_RELEASE)
 def tokens_refused(ask: ScenarioBuilder) -> None:
+    """CreateDelegationToken refuses renewers that are not users with INVALID_PRINCIPAL_TYPE, and other owners without
+    CREATE_TOKENS with DELEGATION_TOKEN_AUTHORIZATION_FAILED."""
     other = ask.let("o", f"c<unique>.{ask.name}.o")
     for v in ask.versions(CREATE):
         body: Step = {"renewers": [principal("a"), principal("g", "Group")], "max_lifetime_ms": -1}
@@ -142,15 +132,9 @@ def tokens_refused(ask: ScenarioBuilder) -> None:
         rights.remove()
 
 
-@scenario(
-    "credentials",
-    "DescribeDelegationToken answers the tokens of the owners and renewers that it names.",
-    EVERY_RELEASE,
-    sources=["KIP-48", "kafka.server.DelegationTokenManager.filterToken"],
-    acl=True,
-    tokens=True,
-)
+@scenario("KIP-48 DelegationTokenManager.filterToken", EVERY_RELEASE)
 def tokens_described(ask: ScenarioBuilder) -> None:
+    """DescribeDelegationToken answers the tokens of the owners and renewers that it names."""
     renewer = own_renewer(ask)
     Token(ask, 1, wanted(renewer, "admin", renewer), "create")
     for v in ask.versions(SEE):
@@ -164,14 +148,9 @@ def tokens_described(ask: ScenarioBuilder) -> None:
     see(ask, "without log-in", None, conn="anonymous")
 
 
-@scenario(
-    "credentials",
-    "DescribeDelegationToken shows tokens of others with DESCRIBE on the token, or DESCRIBE_TOKENS on the owner.",
-    sources=["KIP-48", "KIP-373", "kafka.server.DelegationTokenManager.filterToken"],
-    acl=True,
-    tokens=True,
-)
+@scenario("KIP-48 KIP-373 DelegationTokenManager.filterToken")
 def tokens_of_others_described(ask: ScenarioBuilder) -> None:
+    """DescribeDelegationToken shows tokens of others with DESCRIBE on the token, or DESCRIBE_TOKENS on the owner."""
     other = ask.let("o", f"c<unique>.{ask.name}.o")
     Token(ask, 1, wanted() | owner(other), "create for another user", conn="main")
     see(ask, "without rights", [principal(other)])
@@ -186,15 +165,9 @@ def tokens_of_others_described(ask: ScenarioBuilder) -> None:
     see(ask, "without rights again", [principal(other)])
 
 
-@scenario(
-    "credentials",
-    "RenewDelegationToken limits the period to that of the cluster, and the end to the maximum of the token.",
-    EVERY_RELEASE,
-    sources=PROTOCOL,
-    acl=True,
-    tokens=True,
-)
+@scenario("KIP-48 DelegationTokenControlManager", EVERY_RELEASE)
 def tokens_renewed(ask: ScenarioBuilder) -> None:
+    """RenewDelegationToken limits the period to that of the cluster, and the end to the maximum of the token."""
     renewer = own_renewer(ask)
     token = Token(ask, 1, wanted(renewer, "admin", max_lifetime_ms=20 * MINUTE_MS))
     token.renew("for a minute", MINUTE_MS, bind={"T2": "expiry_timestamp_ms"})
@@ -219,15 +192,9 @@ def tokens_renewed(ask: ScenarioBuilder) -> None:
         long.renew("after no time", MINUTE_MS)
 
 
-@scenario(
-    "credentials",
-    "ExpireDelegationToken changes the end of a token, and removes it if the period is negative.",
-    EVERY_RELEASE,
-    sources=PROTOCOL,
-    acl=True,
-    tokens=True,
-)
+@scenario("KIP-48 DelegationTokenControlManager", EVERY_RELEASE)
 def tokens_expired(ask: ScenarioBuilder) -> None:
+    """ExpireDelegationToken changes the end of a token, and removes it if the period is negative."""
     renewer = own_renewer(ask)
     token = Token(ask, 1, wanted(renewer, "admin", max_lifetime_ms=20 * MINUTE_MS))
     token.expire("after a minute", MINUTE_MS, bind={"T2": "expiry_timestamp_ms"})

@@ -1,9 +1,11 @@
 """Fetch v0 to v3 of newer message formats, which releases up to 3.9 down-convert."""
 
-from kafkalet.conformance.building import ScenarioBuilder, at, batch, filled, record
-from tools.recording.definitions import scenario
+from functools import partial
 
-THREE = ("3.9",)
+from kafkalet.conformance.building import ScenarioBuilder, at, batch, filled, record
+from tools.recording.definitions import KAFKA_3_9, define
+
+scenario = partial(define, "old_formats", releases=KAFKA_3_9, Fetch=0)
 
 
 def fetches(
@@ -14,14 +16,9 @@ def fetches(
             ask.fetch(f"v{version} offset {offset}{note}", at(topic, offset), version=version)
 
 
-@scenario(
-    "old_formats",
-    "Fetch 0 to 3 answer compressed batches as wrapper messages with the same codec.",
-    THREE,
-    sources=["KIP-283", "org.apache.kafka.common.record.RecordsUtil.convertRecordBatch"],
-    Fetch=0,
-)
+@scenario("KIP-283 RecordsUtil.convertRecordBatch")
 def down_codecs(ask: ScenarioBuilder) -> None:
+    """Fetch 0 to 3 answer compressed batches as wrapper messages with the same codec."""
     for codec in ("gzip", "snappy", "lz4"):
         t = ask.topic(codec)
         ask.produce(t, batch(record(0, "a", "k", [("h", "x")]), record(5, None), record(3, "c"), codec=codec))
@@ -29,15 +26,10 @@ def down_codecs(ask: ScenarioBuilder) -> None:
         fetches(ask, t, 0, 1, 3, 4, note=f" {codec}")
 
 
-@scenario(
-    "old_formats",
-    "Fetch 0 to 3 answer UNSUPPORTED_COMPRESSION_TYPE if the first batch is compressed with zstd, and stop before a "
-    "later batch with zstd.",
-    THREE,
-    sources=["KIP-110", "org.apache.kafka.common.record.RecordsUtil.downConvert"],
-    Fetch=0,
-)
+@scenario("KIP-110 RecordsUtil.downConvert")
 def down_zstd(ask: ScenarioBuilder) -> None:
+    """Fetch 0 to 3 answer UNSUPPORTED_COMPRESSION_TYPE if the first batch is compressed with zstd, and stop before a
+    later batch with zstd."""
     t = ask.topic()
     ask.produce(t, batch(10))
     ask.produce(t, batch(20, 30, codec="zstd"))
@@ -51,14 +43,9 @@ def down_zstd(ask: ScenarioBuilder) -> None:
     fetches(ask, u, 0, 1, note=" zstd first")
 
 
-@scenario(
-    "old_formats",
-    "Fetch 0 to 3 leave out control batches, and answer no records if there is nothing else.",
-    THREE,
-    sources=["KIP-98", "KIP-283", "org.apache.kafka.common.record.RecordsUtil.downConvert"],
-    Fetch=0,
-)
+@scenario("KIP-98 KIP-283 RecordsUtil.downConvert")
 def down_control(ask: ScenarioBuilder) -> None:
+    """Fetch 0 to 3 leave out control batches, and answer no records if there is nothing else."""
     t = ask.topic()
     fields = ask.transaction(t)
     ask.produce(t, batch(10, 20, base_sequence=0, **fields), transactional_id="$X1")
@@ -72,14 +59,9 @@ def down_control(ask: ScenarioBuilder) -> None:
     fetches(ask, t, 0, 1, 2, 3, 4, 5, 6)
 
 
-@scenario(
-    "old_formats",
-    "Fetch 0 to 3 count their limits in bytes of the stored format before they convert the batches.",
-    THREE,
-    sources=["KIP-74", "KIP-283", "org.apache.kafka.common.record.RecordsUtil.downConvert"],
-    Fetch=0,
-)
+@scenario("KIP-74 KIP-283 RecordsUtil.downConvert")
 def down_limits(ask: ScenarioBuilder) -> None:
+    """Fetch 0 to 3 count their limits in bytes of the stored format before they convert the batches."""
     t = ask.topic(partitions=2)
     for partition in range(2):
         ask.produce_each(t, [filled(n, 22) for n in range(3)], partition=partition)
@@ -90,14 +72,9 @@ def down_limits(ask: ScenarioBuilder) -> None:
         ask.fetch(f"v3, {limit} in all", at(t), at(t, 0, 1), version=3, max_bytes=limit)
 
 
-@scenario(
-    "old_formats",
-    "Fetch 2 and 3 convert append times, missing timestamps and batches with a producer id to messages of format 1.",
-    THREE,
-    sources=["KIP-32", "org.apache.kafka.common.record.RecordsUtil.convertRecordBatch"],
-    Fetch=0,
-)
+@scenario("KIP-32 RecordsUtil.convertRecordBatch")
 def down_times(ask: ScenarioBuilder) -> None:
+    """Fetch 2 and 3 convert append times, missing timestamps and batches with a producer id to messages of format 1."""
     t = ask.topic(message_timestamp_type="LogAppendTime")
     ask.produce(t, batch(10, 20))
     ask.produce(t, batch(10, 20, codec="gzip"))
@@ -111,19 +88,10 @@ def down_times(ask: ScenarioBuilder) -> None:
     fetches(ask, u, 0, 2, 4, note=" no times")
 
 
-@scenario(
-    "old_formats",
-    "Messages of format 0 and 1 that the broker converted to format 2 are answered to Fetch 0 to 3 as messages with "
-    "the same content.",
-    THREE,
-    sources=[
-        "KIP-283",
-        "org.apache.kafka.common.record.RecordsUtil.convertRecordBatch",
-        "org.apache.kafka.storage.internals.log.LogValidator.convertAndAssignOffsetsNonCompressed",
-    ],
-    Fetch=0,
-)
+@scenario("KIP-283 RecordsUtil.convertRecordBatch LogValidator.convertAndAssignOffsetsNonCompressed")
 def down_and_up(ask: ScenarioBuilder) -> None:
+    """Messages of format 0 and 1 that the broker converted to format 2 are answered to Fetch 0 to 3 as messages with
+    the same content."""
     t = ask.topic()
     for magic in (0, 1):
         for codec in ("none", "gzip"):
@@ -133,15 +101,10 @@ def down_and_up(ask: ScenarioBuilder) -> None:
     ask.fetch("v4", at(t), version=4)
 
 
-@scenario(
-    "old_formats",
-    "Fetch 0 to 3 answer the same errors as later versions for offsets out of range, unknown partitions and replica "
-    "ids.",
-    THREE,
-    sources=["kafka.server.KafkaApis.handleFetchRequest", "kafka.server.ReplicaManager.readFromLog"],
-    Fetch=0,
-)
+@scenario("KafkaApis.handleFetchRequest ReplicaManager.readFromLog")
 def down_errors(ask: ScenarioBuilder) -> None:
+    """Fetch 0 to 3 answer the same errors as later versions for offsets out of range, unknown partitions and replica
+    ids."""
     t, nope = ask.topic(), ask.unknown_topic()
     ask.produce(t, batch(10, 20))
     ask.delete_records(t, 1)

@@ -7,7 +7,7 @@ from kafkalet.conformance.building import T0, ScenarioBuilder, Step, at, batch, 
 from kafkalet.conformance.notation.messages import APIS
 from kafkalet.conformance.notation.record_batches import BODY, varint
 from kafkalet.protocol.records.crc32c import crc32c
-from tools.recording.definitions import scenario
+from tools.recording.definitions import KAFKA_4_4, define
 
 
 def crafted(body: bytes, count: int = 1, **more: int) -> Step:
@@ -24,17 +24,10 @@ def sized(body: bytes) -> bytes:
 GOOD = b"\0" + varint(0) + varint(0) + varint(-1) + sized(b"x") + varint(0)
 
 
-@scenario(
-    "produce",
-    "Produce answers INVALID_RECORD for a batch with a valid checksum whose records are malformed, and stores "
-    "nothing of it.",
-    level="must",
-    sources=[
-        "org.apache.kafka.common.record.DefaultRecord.readFrom",
-        "org.apache.kafka.storage.internals.log.LogValidator.validateRecord",
-    ],
-)
+@define("produce", "DefaultRecord.readFrom LogValidator.validateRecord", level="must")
 def produce_bad_records(ask: ScenarioBuilder) -> None:
+    """Produce answers INVALID_RECORD for a batch with a valid checksum whose records are malformed, and stores nothing
+    of it."""
     t = ask.topic()
     start = b"\0" + varint(0) + varint(0)
     for case, body in {
@@ -66,16 +59,9 @@ def produce_bad_records(ask: ScenarioBuilder) -> None:
     ask.offsets("latest", t, -1)
 
 
-@scenario(
-    "produce",
-    "Produce accepts records with timestamps below zero and stores them unchanged.",
-    level="detail",
-    sources=[
-        "org.apache.kafka.storage.internals.log.LogValidator.validateTimestamp",
-        "org.apache.kafka.common.record.DefaultRecordBatch",
-    ],
-)
+@define("produce", "LogValidator.validateTimestamp DefaultRecordBatch", level="detail")
 def produce_negative_times(ask: ScenarioBuilder) -> None:
+    """Produce accepts records with timestamps below zero and stores them unchanged."""
     t = ask.topic()
     for n, ts in enumerate((-1, -2, -1000, -(2**62))):
         ask.let(f"T{n}", ts)
@@ -84,16 +70,10 @@ def produce_negative_times(ask: ScenarioBuilder) -> None:
     ask.fetch("the log", at(t))
 
 
-@scenario(
-    "produce",
-    "Since version 13, Produce names topics by id, answers UNKNOWN_TOPIC_ID for unknown ids and the zero id, and "
-    "stores the other topics.",
-    ("4.4",),
-    level="must",
-    sources=["KIP-516", "kafka.server.KafkaApis.handleProduceRequest"],
-    Produce=13,
-)
+@define("produce", "KIP-516 KafkaApis.handleProduceRequest", KAFKA_4_4, level="must", Produce=13)
 def produce_topic_ids(ask: ScenarioBuilder) -> None:
+    """Since version 13, Produce names topics by id, answers UNKNOWN_TOPIC_ID for unknown ids and the zero id, and
+    stores the other topics."""
     t = ask.topic(partitions=2)
     bogus = ask.let("bogus.id", "0f0f0f0f-1111-4222-8333-444455556666")
 
@@ -111,14 +91,10 @@ def produce_topic_ids(ask: ScenarioBuilder) -> None:
     ask.offsets("latest", t, -1)
 
 
-@scenario(
-    "idempotence",
-    "InitProducerId without a transactional id allocates a new producer id in every version, and answers "
-    "INVALID_REQUEST for an empty transactional id or for half of a producer id and epoch.",
-    level="must",
-    sources=["KIP-98", "KIP-360", "kafka.coordinator.transaction.TransactionCoordinator.handleInitProducerId"],
-)
+@define("idempotence", "KIP-98 KIP-360 TransactionCoordinator.handleInitProducerId", level="must")
 def init_producer_id(ask: ScenarioBuilder) -> None:
+    """InitProducerId without a transactional id allocates a new producer id in every version, and answers
+    INVALID_REQUEST for an empty transactional id or for half of a producer id and epoch."""
     for version in ask.versions("InitProducerId"):
         body: Step = {"transactional_id": None, "transaction_timeout_ms": 60000}
         ask.setup("InitProducerId", version, body, retry_errors=[14, 15, 16, 51])
@@ -134,14 +110,10 @@ def init_producer_id(ask: ScenarioBuilder) -> None:
         ask.request(f"v{version} empty transactional id", "InitProducerId", version, empty)
 
 
-@scenario(
-    "idempotence",
-    "DescribeProducers answers the epoch, last sequence number and last timestamp of every producer of a partition, "
-    "UNKNOWN_TOPIC_OR_PARTITION for unknown partitions, and INVALID_TOPIC_EXCEPTION for illegal names.",
-    sources=["KIP-664", "kafka.server.ReplicaManager.activeProducerState"],
-    DescribeProducers=0,
-)
+@define("idempotence", "KIP-664 ReplicaManager.activeProducerState", DescribeProducers=0)
 def describe_producers(ask: ScenarioBuilder) -> None:
+    """DescribeProducers answers the epoch, last sequence number and last timestamp of every producer of a partition,
+    UNKNOWN_TOPIC_OR_PARTITION for unknown partitions, and INVALID_TOPIC_EXCEPTION for illegal names."""
     t, nope = ask.topic(partitions=2), ask.unknown_topic()
     pid = ask.producer()
 
@@ -162,18 +134,10 @@ def describe_producers(ask: ScenarioBuilder) -> None:
     ask.request("none", "DescribeProducers", 0, {"topics": []})
 
 
-@scenario(
-    "old_formats",
-    "A log rolls its segment after segment.ms by the timestamps of records, except with LogAppendTime, where the "
-    "timestamps of producers do not count.",
-    level="detail",
-    sources=[
-        "org.apache.kafka.storage.internals.log.LogSegment.shouldRoll",
-        "kafka.log.UnifiedLog.legacyFetchOffsetsBefore",
-    ],
-    ListOffsets=0,
-)
+@define("old_formats", "LogSegment.shouldRoll UnifiedLog.legacyFetchOffsetsBefore", level="detail", ListOffsets=0)
 def lo_v0_segments_by_time(ask: ScenarioBuilder) -> None:
+    """A log rolls its segment after segment.ms by the timestamps of records, except with LogAppendTime, where the
+    timestamps of producers do not count."""
     t = ask.topic(segment_ms=1000)
     for ts in (0, 400, 1000, 1001, 1500, 2001, 2002, 2002, 5000, 4000, 3000, 6001, 6002):
         ask.produce(t, batch(ts))
@@ -188,17 +152,10 @@ def lo_v0_segments_by_time(ask: ScenarioBuilder) -> None:
     ask.offsets("times of clients do not count with append time", v, -1, 0, max_num_offsets=20)
 
 
-@scenario(
-    "list_offsets_timestamps",
-    "A log starts a new segment after segment.ms by record timestamps or when an index is full, and timestamp "
-    "lookups and fetches follow these segments.",
-    sources=[
-        "KIP-33",
-        "org.apache.kafka.storage.internals.log.LogSegment.shouldRoll",
-        "kafka.log.UnifiedLog.fetchOffsetByTimestamp",
-    ],
-)
+@define("list_offsets_timestamps", "KIP-33 LogSegment.shouldRoll UnifiedLog.fetchOffsetByTimestamp")
 def lo_time_segments_by_time(ask: ScenarioBuilder) -> None:
+    """A log starts a new segment after segment.ms by record timestamps or when an index is full, and timestamp lookups
+    and fetches follow these segments."""
     t = ask.topic(segment_ms=1000)
     for ts in (0, 400, 1000, 2500, 2001, 5000, 4000, 3000, 6001):
         ask.produce(t, batch(ts))
@@ -213,18 +170,10 @@ def lo_time_segments_by_time(ask: ScenarioBuilder) -> None:
             ask.fetch(f"{name} from {offset}", at(topic, offset, max_bytes=100_000))
 
 
-@scenario(
-    "old_formats",
-    "A log rolls its segment when the offset index or the time index is full, which depends on index.interval.bytes "
-    "and on whether timestamps rise.",
-    level="detail",
-    sources=[
-        "org.apache.kafka.storage.internals.log.LogSegment.shouldRoll",
-        "kafka.log.UnifiedLog.legacyFetchOffsetsBefore",
-    ],
-    ListOffsets=0,
-)
+@define("old_formats", "LogSegment.shouldRoll UnifiedLog.legacyFetchOffsetsBefore", level="detail", ListOffsets=0)
 def lo_v0_segments_by_index(ask: ScenarioBuilder) -> None:
+    """A log rolls its segment when the offset index or the time index is full, which depends on index.interval.bytes
+    and on whether timestamps rise."""
     for name, size, interval in (("a", 24, 1), ("b", 12, 1), ("c", 40, 100), ("d", 24, 0)):
         t = ask.topic(name, segment_index_bytes=size, index_interval_bytes=interval)
         ask.produce_each(t, [batch(n, value={"fill": "i", "size": 10}) for n in range(14)])
@@ -238,17 +187,10 @@ def raw(ask: ScenarioBuilder, case: str, data: bytes, **more: Any) -> None:
     ask.step("raw", case=case, hex=data.hex(), framed=True, timeout_ms=1500, **more)
 
 
-@scenario(
-    "malformed_requests",
-    "A broker closes the connection for APIs of controllers and for versions that its release removed or does not "
-    "have yet.",
-    sources=[
-        "KIP-896",
-        "org.apache.kafka.common.requests.RequestContext.parseRequest",
-        "kafka.network.SocketServer.parseRequestHeader",
-    ],
-)
+@define("malformed_requests", "KIP-896 RequestContext.parseRequest SocketServer.parseRequestHeader")
 def foreign_apis(ask: ScenarioBuilder) -> None:
+    """A broker closes the connection for APIs of controllers and for versions that its release removed or does not have
+    yet."""
     for key in (4, 5, 6, 7, 52, 53, 54, 56, 58, 59, 62, 63, 64, 67, 70, 73, 80, 82, 93, 200):
         for version in (0, 1):
             raw(ask, f"key {key} v{version}", struct.pack(">hhih1s", key, version, 5, 1, b"c"))
@@ -261,17 +203,11 @@ def foreign_apis(ask: ScenarioBuilder) -> None:
         raw(ask, f"{api} beyond its newest", struct.pack(">hhih1sb", APIS[api], beyond, 5, 1, b"c", 0) + bytes(20))
 
 
-@scenario(
-    "malformed_requests",
-    "A listener without SASL answers ILLEGAL_SASL_STATE to SaslHandshake and SaslAuthenticate.",
-    sources=[
-        "KIP-43",
-        "KIP-152",
-        "kafka.server.KafkaApis.handleSaslHandshakeRequest",
-        "kafka.server.KafkaApis.handleSaslAuthenticateRequest",
-    ],
+@define(
+    "malformed_requests", "KIP-43 KIP-152 KafkaApis.handleSaslHandshakeRequest KafkaApis.handleSaslAuthenticateRequest"
 )
 def sasl_on_plaintext(ask: ScenarioBuilder) -> None:
+    """A listener without SASL answers ILLEGAL_SASL_STATE to SaslHandshake and SaslAuthenticate."""
     for version in ask.versions("SaslHandshake"):
         ask.request(f"handshake v{version}", "SaslHandshake", version, {"mechanism": "PLAIN"}, conn=f"h{version}")
     for version in ask.versions("SaslAuthenticate"):
@@ -279,14 +215,10 @@ def sasl_on_plaintext(ask: ScenarioBuilder) -> None:
         ask.request(f"authenticate v{version}", "SaslAuthenticate", version, body, conn=f"a{version}")
 
 
-@scenario(
-    "fetch",
-    "Fetch ignores the cluster id tag, reads the replica state tag since version 15, and answers "
-    "NOT_LEADER_OR_FOLLOWER if the leader itself fetches as a follower.",
-    level="detail",
-    sources=["KIP-482", "KIP-903", "KIP-951"],
-)
+@define("fetch", "KIP-482 KIP-903 KIP-951", level="detail")
 def fetch_tags(ask: ScenarioBuilder) -> None:
+    """Fetch ignores the cluster id tag, reads the replica state tag since version 15, and answers
+    NOT_LEADER_OR_FOLLOWER if the leader itself fetches as a follower."""
     t = ask.topic()
     ask.produce(t, batch(10))
     ask.fetch("another cluster id", at(t), version=12, cluster_id="not-this-one")
@@ -300,17 +232,10 @@ def fetch_tags(ask: ScenarioBuilder) -> None:
             ask.fetch(f"v{version} as broker 1", at("$t.id" if version > 12 else t), version=version, replica_id=1)
 
 
-@scenario(
-    "list_offsets",
-    "Batches that a broker rejects, and Produce requests without records, change neither the offsets nor the "
-    "maximum timestamp of the log.",
-    level="must",
-    sources=[
-        "kafka.log.UnifiedLog.append",
-        "org.apache.kafka.storage.internals.log.LogValidator.validateMessagesAndAssignOffsets",
-    ],
-)
+@define("list_offsets", "UnifiedLog.append LogValidator.validateMessagesAndAssignOffsets", level="must")
 def lo_after_refusals(ask: ScenarioBuilder) -> None:
+    """Batches that a broker rejects, and Produce requests without records, change neither the offsets nor the maximum
+    timestamp of the log."""
     t = ask.topic(max_message_bytes=200)
     ask.produce(t, batch(10))
     ask.produce(t, batch(record(99, {"fill": "x", "size": 500})), case="too large")

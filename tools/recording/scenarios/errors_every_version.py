@@ -3,20 +3,16 @@
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step, at, batch, one, record
-from tools.recording.definitions import scenario
+from tools.recording.definitions import define
 
 from .classic_groups import UNKNOWN_MEMBER, Classic
 
 UNKNOWN_ID = "0f0f0f0f-1111-4222-8333-444455556666"
 
 
-@scenario(
-    "produce",
-    "Produce answers the same errors in every version: unknown topics, acks, sizes, compression and broken batches.",
-    level="must",
-    sources=["kafka.server.KafkaApis", "org.apache.kafka.storage.internals.log.LogValidator"],
-)
+@define("produce", "KafkaApis LogValidator", level="must")
 def produce_errors_every_version(ask: ScenarioBuilder) -> None:
+    """Produce answers the same errors in every version: unknown topics, acks, sizes, compression and broken batches."""
     t, c = ask.topic(max_message_bytes=300), ask.topic("c", cleanup_policy="compact")
     n = ask.unknown_topic()
     ask.produce(t, batch(10, producer_id=4711, producer_epoch=0, base_sequence=0))
@@ -37,13 +33,9 @@ def produce_errors_every_version(ask: ScenarioBuilder) -> None:
         send("sequence after a gap", t, batch(10, producer_id=4711, producer_epoch=0, base_sequence=5))
 
 
-@scenario(
-    "fetch_sessions",
-    "Unknown sessions and wrong session epochs are errors of the whole response, in every version since 7.",
-    level="must",
-    sources=["KIP-227", "kafka.server.FetchSessionCache"],
-)
+@define("fetch_sessions", "KIP-227 FetchSessionCache", level="must")
 def session_errors_every_version(ask: ScenarioBuilder) -> None:
+    """Unknown sessions and wrong session epochs are errors of the whole response, in every version since 7."""
     t = ask.topic()
     for v in ask.versions("Fetch", 7):
         wanted = at(t if v < 13 else "$t.id")
@@ -56,13 +48,10 @@ def session_errors_every_version(ask: ScenarioBuilder) -> None:
         ask.fetch(f"v{v}: close", version=v, session_id=f"$S{v}", session_epoch=-1)
 
 
-@scenario(
-    "fetch",
-    "Unknown partitions, unknown topics and offsets outside of the log are errors of the partition, in every version.",
-    level="must",
-    sources=["kafka.server.ReplicaManager"],
-)
+@define("fetch", "ReplicaManager", level="must")
 def fetch_errors_every_version(ask: ScenarioBuilder) -> None:
+    """Unknown partitions, unknown topics and offsets outside of the log are errors of the partition, in every
+    version."""
     t, n = ask.topic(), ask.unknown_topic()
     ask.produce(t, batch(10, 20))
     for v in ask.versions("Fetch", 0, 12):
@@ -77,13 +66,9 @@ def fetch_errors_every_version(ask: ScenarioBuilder) -> None:
         ask.fetch(f"v{v}: offset 3", at("$t.id", 3), version=v)
 
 
-@scenario(
-    "list_offsets",
-    "ListOffsets checks the leader epoch of the request in every version since 4.",
-    level="must",
-    sources=["KIP-320", "kafka.cluster.Partition"],
-)
+@define("list_offsets", "KIP-320 Partition", level="must")
 def list_offsets_errors_every_version(ask: ScenarioBuilder) -> None:
+    """ListOffsets checks the leader epoch of the request in every version since 4."""
     t, n = ask.topic(), ask.unknown_topic()
     for v in ask.versions("ListOffsets"):
         for case, topic, partition in (("unknown topic", n, 0), ("unknown partition", t, 7)):
@@ -93,13 +78,9 @@ def list_offsets_errors_every_version(ask: ScenarioBuilder) -> None:
         ask.request(f"v{v}: twice", "ListOffsets", v, {"topics": [one(t, partition_index=0, timestamp=-1)] * 2})
 
 
-@scenario(
-    "metadata",
-    "Metadata answers UNKNOWN_TOPIC_OR_PARTITION and INVALID_TOPIC_EXCEPTION in every version.",
-    level="must",
-    sources=["kafka.server.KafkaApis"],
-)
+@define("metadata", "KafkaApis", level="must")
 def metadata_errors_every_version(ask: ScenarioBuilder) -> None:
+    """Metadata answers UNKNOWN_TOPIC_OR_PARTITION and INVALID_TOPIC_EXCEPTION in every version."""
     n = ask.unknown_topic()
     for v in ask.versions("Metadata", 4):
         for case, name in (("unknown topic", n), ("illegal name", "a b"), ("empty name", "")):
@@ -113,13 +94,9 @@ def metadata_errors_every_version(ask: ScenarioBuilder) -> None:
         ask.request(f"v{v}: topic id", "Metadata", v, body)
 
 
-@scenario(
-    "topics",
-    "CreateTopics answers the same errors in every version, and leaves the other topics of the request alone.",
-    level="must",
-    sources=["org.apache.kafka.controller.ReplicationControlManager"],
-)
+@define("topics", "ReplicationControlManager", level="must")
 def create_topics_errors_every_version(ask: ScenarioBuilder) -> None:
+    """CreateTopics answers the same errors in every version, and leaves the other topics of the request alone."""
     t = ask.topic()
     for v in ask.versions("CreateTopics"):
 
@@ -140,13 +117,9 @@ def create_topics_errors_every_version(ask: ScenarioBuilder) -> None:
         create("wrong value", configs=[{"name": "retention.ms", "value": "x"}])
 
 
-@scenario(
-    "consumer_groups_classic",
-    "JoinGroup answers the same errors in every version: group ids, session timeouts, members and protocols.",
-    level="must",
-    sources=["org.apache.kafka.coordinator.group.GroupMetadataManager"],
-)
+@define("consumer_groups_classic", "GroupMetadataManager", level="must")
 def join_group_errors_every_version(ask: ScenarioBuilder) -> None:
+    """JoinGroup answers the same errors in every version: group ids, session timeouts, members and protocols."""
     group = Classic(ask)
     group.enter("M1")
     group.synced("$M1", 1, "$M1")
@@ -164,13 +137,9 @@ def join_group_errors_every_version(ask: ScenarioBuilder) -> None:
     group.leave("leave", "$M1")
 
 
-@scenario(
-    "offsets",
-    "OffsetCommit answers the same errors in every version: members, generations, sizes of metadata.",
-    level="must",
-    sources=["org.apache.kafka.coordinator.group.OffsetMetadataManager"],
-)
+@define("offsets", "OffsetMetadataManager", level="must")
 def offset_commit_errors_every_version(ask: ScenarioBuilder) -> None:
+    """OffsetCommit answers the same errors in every version: members, generations, sizes of metadata."""
     t = ask.topic()
     group = Classic(ask)
     group.enter("M1", version=5, group_instance_id="i1")

@@ -1,9 +1,12 @@
 """UpdateFeatures, and the features in ApiVersions after it."""
 
+from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import scenario
+from tools.recording.definitions import KAFKA_3_9, KAFKA_4_4, define
+
+scenario = partial(define, "features")
 
 TRANSACTION, GROUP, METADATA = "transaction.version", "group.version", "metadata.version"
 ELIGIBLE = "eligible.leader.replicas.version"
@@ -26,13 +29,10 @@ def finalized(ask: ScenarioBuilder, case: str) -> None:
     ask.request(case, "ApiVersions", 4, body, only=["finalized_features"])
 
 
-@scenario(
-    "features",
-    "UpdateFeatures answers INVALID_UPDATE_VERSION for unknown features, unsupported levels and downgrades that are "
-    "not allowed, and success for the current level.",
-    sources=["KIP-584", "KIP-778", "org.apache.kafka.controller.FeatureControlManager.updateFeature"],
-)
+@scenario("KIP-584 KIP-778 FeatureControlManager.updateFeature")
 def update_features_errors(ask: ScenarioBuilder) -> None:
+    """UpdateFeatures answers INVALID_UPDATE_VERSION for unknown features, unsupported levels and downgrades that are
+    not allowed, and success for the current level."""
     for v in ask.versions("UpdateFeatures"):
         change(ask, f"v{v} nothing", v)
         for name, level, kind in (
@@ -65,14 +65,10 @@ def update_features_errors(ask: ScenarioBuilder) -> None:
     finalized(ask, "as before")
 
 
-@scenario(
-    "features",
-    "UpdateFeatures lowers and raises the levels of features, and since release 4.0 applies all updates of a "
-    "request or none.",
-    ("4.4",),
-    sources=["KIP-584", "KIP-1022", "org.apache.kafka.controller.FeatureControlManager.updateFeature"],
-)
+@scenario("KIP-584 KIP-1022 FeatureControlManager.updateFeature", KAFKA_4_4)
 def update_features_levels(ask: ScenarioBuilder) -> None:
+    """UpdateFeatures lowers and raises the levels of features, and since release 4.0 applies all updates of a request
+    or none."""
     for name, levels in ((TRANSACTION, (1, 0)), (GROUP, (0,)), ("streams.version", (0,)), ("share.version", (1, 0))):
         for level in levels:
             change(ask, f"{name} down to {level}", 2, (name, level, SAFE))
@@ -90,14 +86,10 @@ def update_features_levels(ask: ScenarioBuilder) -> None:
     finalized(ask, "as in the beginning")
 
 
-@scenario(
-    "features",
-    "Before release 4.0, UpdateFeatures applies each update of a request separately, so that an invalid update does "
-    "not prevent the others.",
-    ("3.9",),
-    sources=["KIP-584", "org.apache.kafka.controller.FeatureControlManager.updateFeatures"],
-)
+@scenario("KIP-584 FeatureControlManager.updateFeatures", KAFKA_3_9)
 def update_features_apart(ask: ScenarioBuilder) -> None:
+    """Before release 4.0, UpdateFeatures applies each update of a request separately, so that an invalid update does
+    not prevent the others."""
     for level in (20, 17):
         change(ask, f"metadata down to {level}", 1, (METADATA, level, SAFE))
         finalized(ask, f"metadata is {level}")
@@ -107,15 +99,10 @@ def update_features_apart(ask: ScenarioBuilder) -> None:
     finalized(ask, "as in the beginning")
 
 
-@scenario(
-    "features",
-    "While eligible leader replicas are enabled, min.insync.replicas cannot be set for one broker or removed for "
-    "the cluster, and answers INVALID_CONFIG.",
-    ("4.4",),
-    level="detail",
-    sources=["KIP-966", "org.apache.kafka.controller.ConfigurationControlManager.incrementalAlterConfigs"],
-)
+@scenario("KIP-966 ConfigurationControlManager.incrementalAlterConfigs", KAFKA_4_4, level="detail")
 def update_features_eligible_leaders(ask: ScenarioBuilder) -> None:
+    """While eligible leader replicas are enabled, min.insync.replicas cannot be set for one broker or removed for the
+    cluster, and answers INVALID_CONFIG."""
     from .configurations import BROKER, DELETE, NODE, SET, alter, describe, resource
 
     key = "min.insync.replicas"

@@ -1,7 +1,11 @@
 """Fetch: the records, order and errors returned for offsets, epochs and isolation levels."""
 
+from functools import partial
+
 from kafkalet.conformance.building import T0, ScenarioBuilder, at, batch, filled, record
-from tools.recording.definitions import scenario
+from tools.recording.definitions import define
+
+scenario = partial(define, "fetch")
 
 LAST = 17
 """The newest version that 3.9 and 4.4 both support."""
@@ -11,13 +15,9 @@ def topic_of(version: int, name: str = "t") -> str:
     return f"${name}.id" if version >= 13 else f"${name}"
 
 
-@scenario(
-    "fetch",
-    "Fetch from an offset inside a batch answers the whole batch, compressed or not.",
-    level="must",
-    sources=["kafka.log.LocalLog.read", "org.apache.kafka.storage.internals.log.LogSegment.read"],
-)
+@scenario("LocalLog.read LogSegment.read", level="must")
 def fetch_mid_batch(ask: ScenarioBuilder) -> None:
+    """Fetch from an offset inside a batch answers the whole batch, compressed or not."""
     for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
         t = ask.topic(codec)
         ask.produce(t, batch(10, 20, 30, codec=codec))
@@ -26,14 +26,10 @@ def fetch_mid_batch(ask: ScenarioBuilder) -> None:
             ask.fetch(f"{codec} offset {offset}", at(t, offset))
 
 
-@scenario(
-    "fetch",
-    "Fetch answers OFFSET_OUT_OF_RANGE for offsets below the log start offset, above the log end offset, and below "
-    "zero.",
-    level="must",
-    sources=["kafka.server.ReplicaManager.readFromLog", "kafka.log.UnifiedLog.checkLogStartOffset"],
-)
+@scenario("ReplicaManager.readFromLog UnifiedLog.checkLogStartOffset", level="must")
 def fetch_out_of_range(ask: ScenarioBuilder) -> None:
+    """Fetch answers OFFSET_OUT_OF_RANGE for offsets below the log start offset, above the log end offset, and below
+    zero."""
     t = ask.topic()
     ask.produce_each(t, [batch(10, 20), batch(30, 40)])
     ask.delete_records(t, 3)
@@ -45,12 +41,9 @@ def fetch_out_of_range(ask: ScenarioBuilder) -> None:
             ask.fetch(f"v{version} offset {offset}", at(t, offset), version=version)
 
 
-@scenario(
-    "fetch",
-    "A Fetch request with an offset out of range is answered at once, also if its other partitions have no records.",
-    sources=["kafka.server.ReplicaManager.fetchMessages", "kafka.server.DelayedFetch.tryComplete"],
-)
+@scenario("ReplicaManager.fetchMessages DelayedFetch.tryComplete")
 def fetch_out_of_range_beside(ask: ScenarioBuilder) -> None:
+    """A Fetch request with an offset out of range is answered at once, also if its other partitions have no records."""
     t = ask.topic(partitions=2)
     ask.produce(t, batch(10))
     ask.fetch("alone", at(t, 9), max_wait_ms=3000, min_bytes=1, timing=True)
@@ -58,16 +51,9 @@ def fetch_out_of_range_beside(ask: ScenarioBuilder) -> None:
     ask.fetch("behind an empty one", at(t, 0, 1), at(t, 9), max_wait_ms=3000, min_bytes=1, timing=True)
 
 
-@scenario(
-    "fetch",
-    "Fetch answers batches with the codec, keys, values, headers and producer ids with which they were written.",
-    level="must",
-    sources=[
-        "org.apache.kafka.storage.internals.log.LogValidator.validateMessagesAndAssignOffsets",
-        "kafka.log.LocalLog.read",
-    ],
-)
+@scenario("LogValidator.validateMessagesAndAssignOffsets LocalLog.read", level="must")
 def fetch_as_written(ask: ScenarioBuilder) -> None:
+    """Fetch answers batches with the codec, keys, values, headers and producer ids with which they were written."""
     t = ask.topic()
     pid = ask.producer()
     for n, codec in enumerate(("none", "gzip", "snappy", "lz4", "zstd")):
@@ -80,13 +66,10 @@ def fetch_as_written(ask: ScenarioBuilder) -> None:
         ask.fetch(f"v{version} read committed", at(topic_of(version), 15), version=version, isolation_level=1)
 
 
-@scenario(
-    "fetch",
-    "Without transactions, aborted_transactions is null with read_uncommitted and empty with read_committed, and an "
-    "unknown isolation level is answered with UNKNOWN_SERVER_ERROR.",
-    sources=["KIP-98", "org.apache.kafka.common.requests.FetchRequest.isolationLevel"],
-)
+@scenario("KIP-98 FetchRequest.isolationLevel")
 def fetch_isolation(ask: ScenarioBuilder) -> None:
+    """Without transactions, aborted_transactions is null with read_uncommitted and empty with read_committed, and an
+    unknown isolation level is answered with UNKNOWN_SERVER_ERROR."""
     t = ask.topic()
     ask.produce(t, batch(10))
     for version in (4, 7, 11, LAST):
@@ -97,14 +80,10 @@ def fetch_isolation(ask: ScenarioBuilder) -> None:
         ask.fetch(f"v{version} out of range", at(topic_of(version), 2), version=version, isolation_level=1)
 
 
-@scenario(
-    "fetch",
-    "Fetch answers UNKNOWN_LEADER_EPOCH at once for an epoch above the current one, before it checks the offset, "
-    "and does not compare negative epochs.",
-    level="must",
-    sources=["KIP-320", "kafka.cluster.Partition.checkCurrentLeaderEpoch"],
-)
+@scenario("KIP-320 Partition.checkCurrentLeaderEpoch", level="must")
 def fetch_leader_epoch(ask: ScenarioBuilder) -> None:
+    """Fetch answers UNKNOWN_LEADER_EPOCH at once for an epoch above the current one, before it checks the offset, and
+    does not compare negative epochs."""
     t = ask.topic()
     ask.produce(t, batch(10, 20))
     for version in (9, 12, LAST):
@@ -121,13 +100,10 @@ def fetch_leader_epoch(ask: ScenarioBuilder) -> None:
     )
 
 
-@scenario(
-    "fetch",
-    "Fetch compares last_fetched_epoch with the epochs of the leader, and answers at once with the diverging epoch "
-    "and its end offset, or with OFFSET_OUT_OF_RANGE for an unknown epoch.",
-    sources=["KIP-595", "kafka.cluster.Partition.readRecords"],
-)
+@scenario("KIP-595 Partition.readRecords")
 def fetch_diverging(ask: ScenarioBuilder) -> None:
+    """Fetch compares last_fetched_epoch with the epochs of the leader, and answers at once with the diverging epoch and
+    its end offset, or with OFFSET_OUT_OF_RANGE for an unknown epoch."""
     t = ask.topic()
     ask.produce_each(t, [batch(10, 20), batch(30)])
     for version in (12, LAST):
@@ -138,13 +114,10 @@ def fetch_diverging(ask: ScenarioBuilder) -> None:
     ask.fetch("no wait", at(t, 3, last_fetched_epoch=1), version=12, max_wait_ms=3000, min_bytes=1, timing=True)
 
 
-@scenario(
-    "fetch",
-    "Fetch answers partitions in the order of the request, and a partition that is named twice only once, at the "
-    "last of its offsets.",
-    sources=["kafka.server.KafkaApis.handleFetchRequest", "org.apache.kafka.common.requests.FetchRequest.fetchData"],
-)
+@scenario("KafkaApis.handleFetchRequest FetchRequest.fetchData")
 def fetch_order(ask: ScenarioBuilder) -> None:
+    """Fetch answers partitions in the order of the request, and a partition that is named twice only once, at the last
+    of its offsets."""
     t, u = ask.topic(partitions=3), ask.topic("u", 2)
     for topic, partition in ((t, 0), (t, 1), (t, 2), (u, 0), (u, 1)):
         ask.produce(topic, batch(partition, value=f"{topic[1]}{partition}"), partition=partition)
@@ -158,13 +131,10 @@ def fetch_order(ask: ScenarioBuilder) -> None:
     ask.fetch("v13 back and forth", *ids, version=13)
 
 
-@scenario(
-    "fetch",
-    "Fetch answers NOT_LEADER_OR_FOLLOWER to a broker id that is not a replica of the partition, and treats other "
-    "negative replica ids as consumers.",
-    sources=["kafka.cluster.Partition.followerReplicaOrThrow", "KIP-903"],
-)
+@scenario("Partition.followerReplicaOrThrow KIP-903")
 def fetch_replica_ids(ask: ScenarioBuilder) -> None:
+    """Fetch answers NOT_LEADER_OR_FOLLOWER to a broker id that is not a replica of the partition, and treats other
+    negative replica ids as consumers."""
     t = ask.topic()
     ask.produce(t, batch(10))
     for replica in (-2, -3, 0, 5, 2147483647):
@@ -178,13 +148,10 @@ def fetch_replica_ids(ask: ScenarioBuilder) -> None:
             ask.fetch(f"v{version} replica {replica}", at("$t.id"), version=version, replica_state=state)
 
 
-@scenario(
-    "fetch",
-    "A Fetch request without partitions, or only with partitions that do not exist, is answered at once and does "
-    "not wait.",
-    sources=["kafka.server.ReplicaManager.fetchMessages", "kafka.server.DelayedFetch.tryComplete"],
-)
+@scenario("ReplicaManager.fetchMessages DelayedFetch.tryComplete")
 def fetch_nothing(ask: ScenarioBuilder) -> None:
+    """A Fetch request without partitions, or only with partitions that do not exist, is answered at once and does not
+    wait."""
     t = ask.topic()
     for version in (4, 7, 12, 13, LAST):
         ask.fetch(f"v{version} no topics", version=version, max_wait_ms=2000, min_bytes=1, timing=True)
@@ -195,16 +162,10 @@ def fetch_nothing(ask: ScenarioBuilder) -> None:
     ask.fetch("partition -1", at(t, 0, -1), max_wait_ms=2000, min_bytes=1, timing=True)
 
 
-@scenario(
-    "fetch",
-    "With LogAppendTime and every codec, the append time is the maximum timestamp of a batch and applies to all its "
-    "records, and the base timestamp stays that of the producer.",
-    sources=[
-        "KIP-32",
-        "org.apache.kafka.storage.internals.log.LogValidator.validateMessagesAndAssignOffsetsCompressed",
-    ],
-)
+@scenario("KIP-32 LogValidator.validateMessagesAndAssignOffsetsCompressed")
 def fetch_append_time_codecs(ask: ScenarioBuilder) -> None:
+    """With LogAppendTime and every codec, the append time is the maximum timestamp of a batch and applies to all its
+    records, and the base timestamp stays that of the producer."""
     t = ask.topic(message_timestamp_type="LogAppendTime")
     for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
         ask.produce(t, batch(10, 5, codec=codec))
@@ -212,13 +173,10 @@ def fetch_append_time_codecs(ask: ScenarioBuilder) -> None:
     ask.fetch("v11 from 3", at(t, 3), isolation_level=1)
 
 
-@scenario(
-    "fetch",
-    "The topic property compression.type makes the broker compress batches with its codec or store them "
-    'uncompressed, unless it is "producer".',
-    sources=["KIP-110", "org.apache.kafka.storage.internals.log.LogValidator.validateMessagesAndAssignOffsets"],
-)
+@scenario("KIP-110 LogValidator.validateMessagesAndAssignOffsets")
 def fetch_compression_type(ask: ScenarioBuilder) -> None:
+    """The topic property compression.type makes the broker compress batches with its codec or store them uncompressed,
+    unless it is "producer"."""
     for kind in ("gzip", "snappy", "lz4", "zstd", "uncompressed", "producer"):
         t = ask.topic(kind, compression_type=kind)
         ask.produce(t, batch(10, 20))
@@ -230,14 +188,10 @@ def fetch_compression_type(ask: ScenarioBuilder) -> None:
                 ask.fetch(f"{kind} v{version} from 2", at(t, 2, max_bytes=1), version=version, max_bytes=1)
 
 
-@scenario(
-    "fetch",
-    "If the log start offset is inside a batch, Fetch from it answers the whole batch, and OFFSET_OUT_OF_RANGE "
-    "below it.",
-    level="must",
-    sources=["KIP-107", "kafka.log.UnifiedLog.checkLogStartOffset", "kafka.log.LocalLog.read"],
-)
+@scenario("KIP-107 UnifiedLog.checkLogStartOffset LocalLog.read", level="must")
 def fetch_log_start(ask: ScenarioBuilder) -> None:
+    """If the log start offset is inside a batch, Fetch from it answers the whole batch, and OFFSET_OUT_OF_RANGE below
+    it."""
     t = ask.topic()
     ask.produce_each(t, [batch(10, 20, 30), batch(40)])
     for cut in (1, 3, 4):
@@ -247,12 +201,9 @@ def fetch_log_start(ask: ScenarioBuilder) -> None:
                 ask.fetch(f"start {cut}, v{version} offset {offset}", at(topic_of(version), offset), version=version)
 
 
-@scenario(
-    "fetch",
-    "Fetch answers records from one segment at most, even if its limits allow more.",
-    sources=["kafka.log.LocalLog.read", "org.apache.kafka.storage.internals.log.LogSegment.read"],
-)
+@scenario("LocalLog.read LogSegment.read")
 def fetch_segments(ask: ScenarioBuilder) -> None:
+    """Fetch answers records from one segment at most, even if its limits allow more."""
     t = ask.topic(segment_bytes=1048576)
     ask.produce_each(t, [filled(n, 400_000) for n in range(6)])
     for offset in range(7):
@@ -260,13 +211,10 @@ def fetch_segments(ask: ScenarioBuilder) -> None:
         ask.fetch(f"offset {offset}, 500000 bytes", at(t, offset, max_bytes=500_000))
 
 
-@scenario(
-    "fetch",
-    "Fetch answers UNKNOWN_TOPIC_OR_PARTITION for unknown partitions after all others, and unknown partitions do "
-    "not end the wait of the others.",
-    sources=["kafka.server.KafkaApis.handleFetchRequest"],
-)
+@scenario("KafkaApis.handleFetchRequest")
 def fetch_unknown_beside(ask: ScenarioBuilder) -> None:
+    """Fetch answers UNKNOWN_TOPIC_OR_PARTITION for unknown partitions after all others, and unknown partitions do not
+    end the wait of the others."""
     t, nope = ask.topic(partitions=2), ask.unknown_topic()
     ask.produce(t, batch(10))
     for version in (4, 12):
@@ -281,14 +229,10 @@ def fetch_unknown_beside(ask: ScenarioBuilder) -> None:
         ask.fetch(f"v{version} only unknown", at(nope), at(nope, 0, 3), version=version, timing=True, **body)
 
 
-@scenario(
-    "fetch",
-    "After a topic was deleted and created again, Fetch by the old topic id answers UNKNOWN_TOPIC_ID, and Fetch by "
-    "name or by the new id reads the new topic.",
-    level="must",
-    sources=["KIP-516", "kafka.server.KafkaApis.handleFetchRequest"],
-)
+@scenario("KIP-516 KafkaApis.handleFetchRequest", level="must")
 def fetch_recreated(ask: ScenarioBuilder) -> None:
+    """After a topic was deleted and created again, Fetch by the old topic id answers UNKNOWN_TOPIC_ID, and Fetch by
+    name or by the new id reads the new topic."""
     t = ask.topic()
     ask.produce(t, batch(10))
     ask.let("old.id", "$t.id")
@@ -306,12 +250,9 @@ def fetch_recreated(ask: ScenarioBuilder) -> None:
     ask.fetch("v13 new id", at("$new.id"), version=13)
 
 
-@scenario(
-    "fetch",
-    "Fetch accepts a rack id and names no preferred read replica if replica.selector.class is not set.",
-    sources=["KIP-392", "kafka.server.ReplicaManager.findPreferredReadReplica"],
-)
+@scenario("KIP-392 ReplicaManager.findPreferredReadReplica")
 def fetch_rack(ask: ScenarioBuilder) -> None:
+    """Fetch accepts a rack id and names no preferred read replica if replica.selector.class is not set."""
     t = ask.topic()
     ask.produce(t, batch(10))
     for version in (11, 12, LAST):
@@ -319,13 +260,9 @@ def fetch_rack(ask: ScenarioBuilder) -> None:
             ask.fetch(f"v{version} offset {offset}", at(topic_of(version), offset), version=version, rack_id="a rack")
 
 
-@scenario(
-    "fetch",
-    "Fetch answers records with null and empty keys and values, long fields and headers as they were produced.",
-    level="must",
-    sources=["org.apache.kafka.common.record.DefaultRecord.readFrom", "kafka.log.LocalLog.read"],
-)
+@scenario("DefaultRecord.readFrom LocalLog.read", level="must")
 def fetch_record_shapes(ask: ScenarioBuilder) -> None:
+    """Fetch answers records with null and empty keys and values, long fields and headers as they were produced."""
     t = ask.topic()
     ask.produce(t, batch(record(0, None, None), record(0, "", ""), record(-T0, "zero"), record(2**30, "later")))
     ask.produce(t, batch(record(1, {"fill": "é", "size": 130}, {"fill": "k", "size": 300}, [("", ""), ("x", None)])))

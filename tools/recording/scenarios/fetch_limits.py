@@ -1,7 +1,11 @@
 """Fetch: limits on size and wait time."""
 
+from functools import partial
+
 from kafkalet.conformance.building import ScenarioBuilder, Step, at, batch, filled
-from tools.recording.definitions import scenario
+from tools.recording.definitions import define
+
+scenario = partial(define, "fetch_limits")
 
 BIG = 10_000_000
 
@@ -10,14 +14,10 @@ def big(topic: str, offset: int = 0, partition: int = 0) -> dict[str, object]:
     return at(topic, offset, partition, BIG)
 
 
-@scenario(
-    "fetch_limits",
-    "The limit max_bytes counts over all partitions in the order of the request, and the first partition with "
-    "records is never answered empty.",
-    level="must",
-    sources=["KIP-74", "kafka.server.ReplicaManager.readFromLog"],
-)
+@scenario("KIP-74 ReplicaManager.readFromLog", level="must")
 def fetch_max_bytes(ask: ScenarioBuilder) -> None:
+    """The limit max_bytes counts over all partitions in the order of the request, and the first partition with records
+    is never answered empty."""
     t = ask.topic(partitions=3)
     for partition in range(3):
         ask.produce_each(t, [filled(n, 22) for n in range(2)], partition=partition)
@@ -33,14 +33,10 @@ def fetch_max_bytes(ask: ScenarioBuilder) -> None:
     ask.fetch("negative", *everything, max_bytes=-1)
 
 
-@scenario(
-    "fetch_limits",
-    "Fetch applies the smaller of partition_max_bytes and the rest of max_bytes to each partition, and answers "
-    "UNKNOWN_SERVER_ERROR for negative limits.",
-    level="must",
-    sources=["KIP-74", "kafka.server.ReplicaManager.readFromLog"],
-)
+@scenario("KIP-74 ReplicaManager.readFromLog", level="must")
 def fetch_both_limits(ask: ScenarioBuilder) -> None:
+    """Fetch applies the smaller of partition_max_bytes and the rest of max_bytes to each partition, and answers
+    UNKNOWN_SERVER_ERROR for negative limits."""
     t = ask.topic(partitions=2)
     for partition in range(2):
         ask.produce_each(t, [filled(n, 22) for n in range(3)], partition=partition)
@@ -52,13 +48,10 @@ def fetch_both_limits(ask: ScenarioBuilder) -> None:
         ask.fetch(f"offset {offset}, 1 byte", at(t, offset, 0, 1), at(t, offset, 1, 1))
 
 
-@scenario(
-    "fetch_limits",
-    "The limits of Fetch count the same with read_committed, and a partition without room for a batch is answered "
-    "without records.",
-    sources=["KIP-74", "KIP-98", "kafka.server.ReplicaManager.readFromLog"],
-)
+@scenario("KIP-74 KIP-98 ReplicaManager.readFromLog")
 def fetch_committed_limits(ask: ScenarioBuilder) -> None:
+    """The limits of Fetch count the same with read_committed, and a partition without room for a batch is answered
+    without records."""
     t = ask.topic(partitions=2)
     for partition in range(2):
         ask.produce_each(t, [filled(n, 22) for n in range(3)], partition=partition)
@@ -70,14 +63,10 @@ def fetch_committed_limits(ask: ScenarioBuilder) -> None:
     ask.fetch("at the end, limit 0", at(t, 0), at(t, 3, 1, 0), max_bytes=1, isolation_level=1)
 
 
-@scenario(
-    "old_formats",
-    "In Fetch 0 to 2, partition_max_bytes is a hard limit: a first batch that is larger is not answered, while "
-    "version 3 answers it whole.",
-    sources=["KIP-74", "kafka.server.ReplicaManager.readFromLog"],
-    Fetch=0,
-)
+@define("old_formats", "KIP-74 ReplicaManager.readFromLog", Fetch=0)
 def fetch_hard_limits(ask: ScenarioBuilder) -> None:
+    """In Fetch 0 to 2, partition_max_bytes is a hard limit: a first batch that is larger is not answered, while version
+    3 answers it whole."""
     t = ask.topic(partitions=2)
     for partition in range(2):
         ask.produce_each(t, [filled(n, 22) for n in range(2)], partition=partition)
@@ -86,13 +75,9 @@ def fetch_hard_limits(ask: ScenarioBuilder) -> None:
             ask.fetch(f"v{version} {limit}", at(t, 0, 0, limit), at(t, 0, 1, limit), version=version)
 
 
-@scenario(
-    "fetch_limits",
-    "Fetch answers a batch that exceeds every limit if it comes first, so that a consumer always makes progress.",
-    level="must",
-    sources=["KIP-74", "org.apache.kafka.storage.internals.log.LogSegment.read"],
-)
+@scenario("KIP-74 LogSegment.read", level="must")
 def fetch_big_batch(ask: ScenarioBuilder) -> None:
+    """Fetch answers a batch that exceeds every limit if it comes first, so that a consumer always makes progress."""
     t = ask.topic(partitions=2)
     ask.produce_each(t, [filled(0, 100), filled(1, 50_000), filled(2, 100)])
     ask.produce(t, filled(0, 100), partition=1)
@@ -102,13 +87,10 @@ def fetch_big_batch(ask: ScenarioBuilder) -> None:
             ask.fetch(f"offset {offset}, {limit} in all", at(t, offset), at(t, 0, 1), max_bytes=limit)
 
 
-@scenario(
-    "fetch_limits",
-    "Fetch waits until the partitions together have min_bytes, where each partition counts at most its "
-    "partition_max_bytes.",
-    sources=["kafka.server.ReplicaManager.fetchMessages", "kafka.server.DelayedFetch.tryComplete"],
-)
+@scenario("ReplicaManager.fetchMessages DelayedFetch.tryComplete")
 def fetch_min_bytes(ask: ScenarioBuilder) -> None:
+    """Fetch waits until the partitions together have min_bytes, where each partition counts at most its
+    partition_max_bytes."""
     t = ask.topic(partitions=2)
     for partition in range(2):
         ask.produce(t, filled(0, 22), partition=partition)
@@ -127,13 +109,9 @@ def fetch_min_bytes(ask: ScenarioBuilder) -> None:
     ask.fetch("negative max_wait", at(t, 1), max_wait_ms=-1, min_bytes=1)
 
 
-@scenario(
-    "fetch_limits",
-    "Fetch from a segment before the last one answers at once, whatever min_bytes is.",
-    level="detail",
-    sources=["kafka.server.DelayedFetch.tryComplete"],
-)
+@scenario("DelayedFetch.tryComplete", level="detail")
 def fetch_waits_not_in_old_segments(ask: ScenarioBuilder) -> None:
+    """Fetch from a segment before the last one answers at once, whatever min_bytes is."""
     t = ask.topic(segment_bytes=1048576)
     ask.produce_each(t, [filled(n, 600_000) for n in range(3)])
     for offset in (0, 1, 2, 3):
@@ -153,13 +131,9 @@ def woken(ask: ScenarioBuilder, name: str, case: str) -> None:
     ask.step("receive", case=case, id=name, conn=name, timing_max_wait_ms=8000)
 
 
-@scenario(
-    "fetch_limits",
-    "A produced record wakes the fetches that wait for its partition, and no others.",
-    level="must",
-    sources=["kafka.server.DelayedFetch.tryComplete", "kafka.server.ReplicaManager.tryCompleteActions"],
-)
+@scenario("DelayedFetch.tryComplete ReplicaManager.tryCompleteActions", level="must")
 def fetch_wakes(ask: ScenarioBuilder) -> None:
+    """A produced record wakes the fetches that wait for its partition, and no others."""
     t, u = ask.topic(partitions=2), ask.topic("u")
     waiting(ask, "a", at(t), at(t, 0, 1))
     waiting(ask, "b", at(t, 0, 1))
@@ -174,13 +148,10 @@ def fetch_wakes(ask: ScenarioBuilder) -> None:
     woken(ask, "c", "its topic")
 
 
-@scenario(
-    "fetch_limits",
-    "A waiting fetch is answered as soon as the records of all its partitions from the fetch offsets on reach "
-    "min_bytes.",
-    sources=["kafka.server.DelayedFetch.tryComplete"],
-)
+@scenario("DelayedFetch.tryComplete")
 def fetch_wakes_when_enough(ask: ScenarioBuilder) -> None:
+    """A waiting fetch is answered as soon as the records of all its partitions from the fetch offsets on reach
+    min_bytes."""
     t = ask.topic(partitions=2)
     ask.produce(t, filled(0, 22))
     waiting(ask, "a", at(t), at(t, 0, 1), min_bytes=200)
@@ -196,13 +167,10 @@ def fetch_wakes_when_enough(ask: ScenarioBuilder) -> None:
     woken(ask, "b", "180 of 150")
 
 
-@scenario(
-    "fetch_limits",
-    "The deletion of a topic ends the wait of its fetches with UNKNOWN_TOPIC_OR_PARTITION, and a log start offset "
-    "that moves up to the fetch offset does not.",
-    sources=["kafka.server.DelayedFetch.tryComplete", "kafka.server.ReplicaManager.deleteRecordsOnLocalLog"],
-)
+@scenario("DelayedFetch.tryComplete ReplicaManager.deleteRecordsOnLocalLog")
 def fetch_wakes_for_errors(ask: ScenarioBuilder) -> None:
+    """The deletion of a topic ends the wait of its fetches with UNKNOWN_TOPIC_OR_PARTITION, and a log start offset that
+    moves up to the fetch offset does not."""
     t, u = ask.topic(), ask.topic("u")
     ask.produce(t, batch(10, 20))
     waiting(ask, "a", at(u), max_wait_ms=5000)
@@ -215,13 +183,9 @@ def fetch_wakes_for_errors(ask: ScenarioBuilder) -> None:
     ask.step("receive", case="the log start reaches the fetch offset", id="b", conn="b", timing_max_wait_ms=1500)
 
 
-@scenario(
-    "old_formats",
-    "Fetch 0 to 3 wait for min_bytes and max_wait_ms as later versions do.",
-    sources=["kafka.server.DelayedFetch.tryComplete"],
-    Fetch=0,
-)
+@define("old_formats", "DelayedFetch.tryComplete", Fetch=0)
 def fetch_old_versions_wait(ask: ScenarioBuilder) -> None:
+    """Fetch 0 to 3 wait for min_bytes and max_wait_ms as later versions do."""
     t = ask.topic()
     ask.produce(t, filled(0, 22))
     for version in (0, 2, 3):
@@ -232,14 +196,10 @@ def fetch_old_versions_wait(ask: ScenarioBuilder) -> None:
         ask.fetch(f"v{version} limit below min_bytes", at(t, 0, 0, 30), min_bytes=60, **body)
 
 
-@scenario(
-    "fetch_limits",
-    "A broker answers the requests of one connection in their order, so that a waiting fetch delays the answers "
-    "after it.",
-    level="must",
-    sources=["kafka.network.SocketServer.processCompletedReceives"],
-)
+@scenario("SocketServer.processCompletedReceives", level="must")
 def fetch_in_order(ask: ScenarioBuilder) -> None:
+    """A broker answers the requests of one connection in their order, so that a waiting fetch delays the answers after
+    it."""
     t = ask.topic()
     waiting(ask, "a", at(t), max_wait_ms=1000)
     body = {"replica_id": -1, "topics": [{"name": t, "partitions": [{"partition_index": 0, "timestamp": -1}]}]}

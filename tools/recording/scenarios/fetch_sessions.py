@@ -1,9 +1,12 @@
 """Fetch sessions (KIP-227)."""
 
+from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step, at, batch, filled, merged
-from tools.recording.definitions import scenario
+from tools.recording.definitions import define
+
+scenario = partial(define, "fetch_sessions")
 
 
 def session(
@@ -16,14 +19,10 @@ def session(
     ask.request(case, "Fetch", version, body | {"session_epoch": epoch}, **extra)
 
 
-@scenario(
-    "fetch_sessions",
-    "Fetch answers INVALID_FETCH_SESSION_EPOCH for a wrong session epoch and FETCH_SESSION_ID_NOT_FOUND for an "
-    "unknown id, and the session stays usable.",
-    level="must",
-    sources=["KIP-227", "kafka.server.FetchManager.newContext"],
-)
+@scenario("KIP-227 FetchManager.newContext", level="must")
 def session_errors(ask: ScenarioBuilder) -> None:
+    """Fetch answers INVALID_FETCH_SESSION_EPOCH for a wrong session epoch and FETCH_SESSION_ID_NOT_FOUND for an unknown
+    id, and the session stays usable."""
     t = ask.topic()
     ask.produce(t, batch(10))
     for version in (7, 12, 17):
@@ -45,13 +44,10 @@ def session_errors(ask: ScenarioBuilder) -> None:
     ask.request("id -1, epoch 1", "Fetch", 11, ask.fetching(at(t), session_id=-1, session_epoch=1))
 
 
-@scenario(
-    "fetch_sessions",
-    "A full Fetch request with the id of a session closes this session and opens another one, and a session that "
-    "has no partitions is closed.",
-    sources=["KIP-227", "kafka.server.FetchManager.newContext"],
-)
+@scenario("KIP-227 FetchManager.newContext")
 def session_replaced(ask: ScenarioBuilder) -> None:
+    """A full Fetch request with the id of a session closes this session and opens another one, and a session that has
+    no partitions is closed."""
     t = ask.topic()
     ask.produce(t, batch(10))
     session(ask, "open", at(t))
@@ -75,13 +71,10 @@ def session_replaced(ask: ScenarioBuilder) -> None:
     session(ask, "which opened one", s="S3", epoch=1)
 
 
-@scenario(
-    "fetch_sessions",
-    "Partitions that returned records move to the end of their session, so that a small max_bytes does not starve "
-    "the others.",
-    sources=["KIP-227", "kafka.server.IncrementalFetchContext.updateAndGenerateResponseData"],
-)
+@scenario("KIP-227 IncrementalFetchContext.updateAndGenerateResponseData")
 def session_rotation(ask: ScenarioBuilder) -> None:
+    """Partitions that returned records move to the end of their session, so that a small max_bytes does not starve the
+    others."""
     t = ask.topic(partitions=3)
     for partition in range(3):
         ask.produce_each(t, [filled(n, 22) for n in range(3)], partition=partition)
@@ -95,12 +88,9 @@ def session_rotation(ask: ScenarioBuilder) -> None:
     session(ask, "all again", epoch=9)
 
 
-@scenario(
-    "fetch_sessions",
-    "An incremental fetch answers its partitions in the order of the session, not in the order of the request.",
-    sources=["KIP-227", "kafka.server.FetchSession.update"],
-)
+@scenario("KIP-227 FetchSession.update")
 def session_order(ask: ScenarioBuilder) -> None:
+    """An incremental fetch answers its partitions in the order of the session, not in the order of the request."""
     t, u = ask.topic(partitions=3), ask.topic("u")
     session(ask, "open, empty", at(t, 0, 2), at(t), at(u), at(t, 0, 1))
     for topic, partition in ((t, 0), (t, 1), (t, 2), (u, 0)):
@@ -113,14 +103,10 @@ def session_order(ask: ScenarioBuilder) -> None:
     session(ask, "the same", epoch=5)
 
 
-@scenario(
-    "fetch_sessions",
-    "Forgotten partitions leave the session, forgetting an unknown partition changes nothing, and a session whose "
-    "partitions were all forgotten is closed.",
-    level="must",
-    sources=["KIP-227", "kafka.server.FetchSession.update"],
-)
+@scenario("KIP-227 FetchSession.update", level="must")
 def session_forget(ask: ScenarioBuilder) -> None:
+    """Forgotten partitions leave the session, forgetting an unknown partition changes nothing, and a session whose
+    partitions were all forgotten is closed."""
     t, nope = ask.topic(partitions=3), ask.unknown_topic()
     for partition in range(3):
         ask.produce(t, batch(10), partition=partition)
@@ -140,14 +126,10 @@ def session_forget(ask: ScenarioBuilder) -> None:
     session(ask, "close with something forgotten", epoch=-1, forgotten_topics_data=gone(0))
 
 
-@scenario(
-    "fetch_sessions",
-    "A session answers a partition with unread records, a changed high watermark or log start offset, in every "
-    "answer while it has an error, and once after the error.",
-    level="must",
-    sources=["KIP-227", "kafka.server.CachedPartition.maybeUpdateResponseData"],
-)
+@scenario("KIP-227 CachedPartition.maybeUpdateResponseData", level="must")
 def session_reasons(ask: ScenarioBuilder) -> None:
+    """A session answers a partition with unread records, a changed high watermark or log start offset, in every answer
+    while it has an error, and once after the error."""
     t, nope = ask.topic(partitions=2), ask.unknown_topic()
     ask.produce(t, batch(10, 20))
     session(ask, "open", at(t, 2), at(t, 0, 1), at(nope), at(t, 0, 9))
@@ -167,12 +149,9 @@ def session_reasons(ask: ScenarioBuilder) -> None:
     session(ask, "quiet but for the unknown", epoch=13)
 
 
-@scenario(
-    "fetch_sessions",
-    "An incremental fetch waits if the session has no changes to report, and answers records and errors at once.",
-    sources=["KIP-227", "kafka.server.DelayedFetch.tryComplete"],
-)
+@scenario("KIP-227 DelayedFetch.tryComplete")
 def session_waits(ask: ScenarioBuilder) -> None:
+    """An incremental fetch waits if the session has no changes to report, and answers records and errors at once."""
     t = ask.topic(partitions=2)
 
     def timed(case: str, *wanted: Step, epoch: int, **more: Any) -> None:
@@ -192,13 +171,10 @@ def session_waits(ask: ScenarioBuilder) -> None:
     timed("only the log start is new", epoch=8)
 
 
-@scenario(
-    "fetch_sessions",
-    "A session keeps an unknown topic id and answers UNKNOWN_TOPIC_ID for it, and FETCH_SESSION_TOPIC_ID_ERROR if "
-    "requests by name and by id are mixed.",
-    sources=["KIP-227", "KIP-516", "kafka.server.FetchManager.newContext"],
-)
+@scenario("KIP-227 KIP-516 FetchManager.newContext")
 def session_ids(ask: ScenarioBuilder) -> None:
+    """A session keeps an unknown topic id and answers UNKNOWN_TOPIC_ID for it, and FETCH_SESSION_TOPIC_ID_ERROR if
+    requests by name and by id are mixed."""
     t = ask.topic()
     ask.produce(t, batch(10))
     bogus = ask.let("bogus.id", "0f0f0f0f-1111-4222-8333-444455556666")
@@ -217,12 +193,9 @@ def session_ids(ask: ScenarioBuilder) -> None:
     session(ask, "then by id, named", at("$t.id"), s="SN", epoch=1, version=13)
 
 
-@scenario(
-    "fetch_sessions",
-    "A fetch session is not bound to a connection or to one version of Fetch, and versions before 7 do not use it.",
-    sources=["KIP-227", "kafka.server.FetchManager.newContext"],
-)
+@scenario("KIP-227 FetchManager.newContext")
 def session_connections(ask: ScenarioBuilder) -> None:
+    """A fetch session is not bound to a connection or to one version of Fetch, and versions before 7 do not use it."""
     t = ask.topic()
     ask.produce(t, batch(10))
     session(ask, "open", at(t))
@@ -235,13 +208,10 @@ def session_connections(ask: ScenarioBuilder) -> None:
     session(ask, "v11 again", epoch=7)
 
 
-@scenario(
-    "fetch_sessions",
-    "The isolation level, max_bytes and rack are those of each request, while offsets and limits of partitions are "
-    "kept in the session.",
-    sources=["KIP-227", "kafka.server.CachedPartition.updateRequestParams"],
-)
+@scenario("KIP-227 CachedPartition.updateRequestParams")
 def session_changing_terms(ask: ScenarioBuilder) -> None:
+    """The isolation level, max_bytes and rack are those of each request, while offsets and limits of partitions are
+    kept in the session."""
     t = ask.topic(partitions=2)
     for partition in range(2):
         ask.produce_each(t, [filled(n, 22) for n in range(2)], partition=partition)

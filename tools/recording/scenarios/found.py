@@ -3,22 +3,15 @@
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step, at, batch, record
-from tools.recording.definitions import scenario
+from tools.recording.definitions import KAFKA_3_9, define
 
 UNKNOWN_ID = "0f0f0f0f-1111-4222-8333-444455556666"
 
 
-@scenario(
-    "produce",
-    "If a Produce request names a partition twice, the broker answers it once, and an error of the first entry does "
-    "not stop the second from being stored.",
-    level="detail",
-    sources=[
-        "kafka.server.KafkaApis.handleProduceRequest",
-        "org.apache.kafka.common.requests.ProduceRequest.validateRecords",
-    ],
-)
+@define("produce", "KafkaApis.handleProduceRequest ProduceRequest.validateRecords", level="detail")
 def found_produce_twice(ask: ScenarioBuilder) -> None:
+    """If a Produce request names a partition twice, the broker answers it once, and an error of the first entry does
+    not stop the second from being stored."""
     t = ask.topic(partitions=2)
     sound, crc = batch(10, 20), batch(30, set={"crc": 1})
     cut, short, length = batch(30, set={"truncate": 1}), batch(30, set={"length": 48}), batch(30, set={"length": 0})
@@ -44,17 +37,10 @@ def found_produce_twice(ask: ScenarioBuilder) -> None:
     ask.fetch("the log beside", at(t, partition=1))
 
 
-@scenario(
-    "produce",
-    "Produce since version 3 answers CORRUPT_MESSAGE for batches of format 2 that are too short, after the checks "
-    "of the codec and of the transactional id.",
-    level="detail",
-    sources=[
-        "org.apache.kafka.common.requests.ProduceRequest.validateRecords",
-        "org.apache.kafka.common.record.ByteBufferLogInputStream.nextBatch",
-    ],
-)
+@define("produce", "ProduceRequest.validateRecords ByteBufferLogInputStream.nextBatch", level="detail")
 def found_produce_short_messages(ask: ScenarioBuilder) -> None:
+    """Produce since version 3 answers CORRUPT_MESSAGE for batches of format 2 that are too short, after the checks of
+    the codec and of the transactional id."""
     t = ask.topic()
     for version in (3, 7, 9):
         ask.produce(
@@ -74,19 +60,12 @@ def found_produce_short_messages(ask: ScenarioBuilder) -> None:
     ask.offsets("latest", t, -1)
 
 
-@scenario(
-    "old_formats",
-    "Produce 1 and 2 accept messages of the format of their version with short values, and reject messages of other "
-    "formats.",
-    ("3.9",),
-    level="detail",
-    sources=[
-        "org.apache.kafka.common.record.LegacyRecord.ensureValid",
-        "org.apache.kafka.common.record.ByteBufferLogInputStream.nextBatch",
-    ],
-    Fetch=0,
+@define(
+    "old_formats", "LegacyRecord.ensureValid ByteBufferLogInputStream.nextBatch", KAFKA_3_9, level="detail", Fetch=0
 )
 def found_produce_short_old_messages(ask: ScenarioBuilder) -> None:
+    """Produce 1 and 2 accept messages of the format of their version with short values, and reject messages of other
+    formats."""
     t = ask.topic()
     for version in (1, 2):
         for name, value in (("format 2", {"magic": 2}), ("format 1", {"magic": 1}), ("format 0", {"magic": 0})):
@@ -96,15 +75,10 @@ def found_produce_short_old_messages(ask: ScenarioBuilder) -> None:
     ask.fetch("the log", at(t))
 
 
-@scenario(
-    "fetch",
-    "Fetch answers UNKNOWN_SERVER_ERROR for the whole request if it mixes partitions of a known topic id, an "
-    "unknown one and the zero id without a session.",
-    level="detail",
-    sources=["KIP-516", "kafka.server.KafkaApis.handleFetchRequest"],
-    Fetch=13,
-)
+@define("fetch", "KIP-516 KafkaApis.handleFetchRequest", level="detail", Fetch=13)
 def found_fetch_unknown_order(ask: ScenarioBuilder) -> None:
+    """Fetch answers UNKNOWN_SERVER_ERROR for the whole request if it mixes partitions of a known topic id, an unknown
+    one and the zero id without a session."""
     t = ask.topic()
     ask.produce(t, batch(10))
     for version in ask.versions("Fetch", 13):
@@ -120,15 +94,10 @@ def found_fetch_unknown_order(ask: ScenarioBuilder) -> None:
         ask.fetch(f"v{version} follower", *asked, version=version, **(who or {"replica_id": 7}))
 
 
-@scenario(
-    "fetch_sessions",
-    "Release 3.9 answers UNKNOWN_SERVER_ERROR to a fetch that opens a session with the zero topic id, and release "
-    "4.4 answers UNKNOWN_TOPIC_ID for this topic alone.",
-    level="detail",
-    sources=["KIP-227", "KIP-516", "kafka.server.FetchSession.update"],
-    Fetch=13,
-)
+@define("fetch_sessions", "KIP-227 KIP-516 FetchSession.update", level="detail", Fetch=13)
 def found_session_zero_id(ask: ScenarioBuilder) -> None:
+    """Release 3.9 answers UNKNOWN_SERVER_ERROR to a fetch that opens a session with the zero topic id, and release 4.4
+    answers UNKNOWN_TOPIC_ID for this topic alone."""
     t = ask.topic(partitions=3)
     for partition in range(3):
         ask.produce(t, batch(10), partition=partition)
@@ -150,17 +119,10 @@ def found_session_zero_id(ask: ScenarioBuilder) -> None:
     go_on("it has ended the old one", 3)
 
 
-@scenario(
-    "topics",
-    "CreateTopics, CreatePartitions and DeleteTopics with a timeout of 0 or less answer REQUEST_TIMED_OUT and "
-    "change nothing.",
-    level="detail",
-    sources=[
-        "kafka.server.ControllerApis.handleCreateTopics",
-        "org.apache.kafka.controller.ReplicationControlManager.createTopics",
-    ],
-)
+@define("topics", "ControllerApis.handleCreateTopics ReplicationControlManager.createTopics", level="detail")
 def found_no_time(ask: ScenarioBuilder) -> None:
+    """CreateTopics, CreatePartitions and DeleteTopics with a timeout of 0 or less answer REQUEST_TIMED_OUT and change
+    nothing."""
     t = ask.topic()
     new = ask.let("u", "c<unique>.found_no_time.u")
     for timeout_ms in (0, -1):
@@ -185,13 +147,9 @@ def found_no_time(ask: ScenarioBuilder) -> None:
     )
 
 
-@scenario(
-    "topics",
-    "If a topic of CreateTopics has an invalid property and other errors, the broker answers INVALID_CONFIG.",
-    level="detail",
-    sources=["org.apache.kafka.controller.ReplicationControlManager.createTopics"],
-)
+@define("topics", "ReplicationControlManager.createTopics", level="detail")
 def found_create_topics_faults(ask: ScenarioBuilder) -> None:
+    """If a topic of CreateTopics has an invalid property and other errors, the broker answers INVALID_CONFIG."""
     bad = [{"name": "retention.ms", "value": "x"}]
     none = [{"name": "retention.ms", "value": None}]
     twice = [{"partition_index": 0, "broker_ids": [1]}, {"partition_index": 0, "broker_ids": [1]}]
@@ -213,18 +171,15 @@ def found_create_topics_faults(ask: ScenarioBuilder) -> None:
         ask.request(case, "CreateTopics", 5, {"topics": [{"name": name} | fault], "timeout_ms": 5000})
 
 
-@scenario(
+@define(
     "metadata",
-    "DescribeTopicPartitions answers UNKNOWN_SERVER_ERROR for the whole request if one topic name is empty and no "
-    "cursor skips it.",
+    "KIP-966 DescribeTopicPartitionsRequestHandler.handleDescribeTopicPartitionsRequest",
     level="detail",
-    sources=[
-        "KIP-966",
-        "kafka.server.handlers.DescribeTopicPartitionsRequestHandler.handleDescribeTopicPartitionsRequest",
-    ],
     DescribeTopicPartitions=0,
 )
 def found_describe_empty_name(ask: ScenarioBuilder) -> None:
+    """DescribeTopicPartitions answers UNKNOWN_SERVER_ERROR for the whole request if one topic name is empty and no
+    cursor skips it."""
     t = ask.topic()
     names = [{"name": ""}, {"name": t}]
     bodies: dict[str, dict[str, Any]] = {
@@ -237,18 +192,12 @@ def found_describe_empty_name(ask: ScenarioBuilder) -> None:
         ask.request(case, "DescribeTopicPartitions", 0, {"response_partition_limit": 2000} | body)
 
 
-@scenario(
-    "transactions",
-    "For a transactional batch with a transactional id of another producer, Produce answers INVALID_PRODUCER_EPOCH "
-    "below the epoch in the log and INVALID_PRODUCER_ID_MAPPING otherwise.",
-    level="detail",
-    sources=[
-        "KIP-890",
-        "org.apache.kafka.storage.internals.log.ProducerAppendInfo.checkProducerEpoch",
-        "kafka.server.ReplicaManager.handleProduceAppend",
-    ],
+@define(
+    "transactions", "KIP-890 ProducerAppendInfo.checkProducerEpoch ReplicaManager.handleProduceAppend", level="detail"
 )
 def found_transactional_epochs(ask: ScenarioBuilder) -> None:
+    """For a transactional batch with a transactional id of another producer, Produce answers INVALID_PRODUCER_EPOCH
+    below the epoch in the log and INVALID_PRODUCER_ID_MAPPING otherwise."""
     t = ask.topic()
     x = ask.let("X1", f"c<unique>.{ask.name}.X1")
     ask.coordinator(x, 1)

@@ -1,11 +1,14 @@
 """Group administration: FindCoordinator, DescribeGroups, ListGroups, DeleteGroups and OffsetDelete."""
 
+from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import scenario
+from tools.recording.definitions import EVERY_RELEASE, define
 
-from .classic_groups import EVERY, UNKNOWN_MEMBER, Classic
+from .classic_groups import UNKNOWN_MEMBER, Classic
+
+scenario = partial(define, "consumer_groups_classic")
 
 
 def committed(ask: ScenarioBuilder, group: str, topic: str, *offsets: int, **more: Any) -> None:
@@ -22,15 +25,10 @@ def subscribed(*topics: str, version: int = 1, **more: Any) -> list[Step]:
     return [{"name": "range", "metadata": {"subscription": {"version": version, "topics": list(topics)} | more}}]
 
 
-@scenario(
-    "metadata",
-    "FindCoordinator answers the coordinator of groups and transactional ids, since version 4 for several keys, and "
-    "INVALID_REQUEST for an unknown key type.",
-    EVERY,
-    level="must",
-    sources=["KIP-699", "kafka.server.KafkaApis.getCoordinator"],
-)
+@define("metadata", "KIP-699 KafkaApis.getCoordinator", EVERY_RELEASE, level="must")
 def coordinator_find(ask: ScenarioBuilder) -> None:
+    """FindCoordinator answers the coordinator of groups and transactional ids, since version 4 for several keys, and
+    INVALID_REQUEST for an unknown key type."""
     g = ask.let("g", f"c<unique>.{ask.name}.g")
     for kind in (0, 1):
         ask.until("FindCoordinator", 2, {"key": g, "key_type": kind}, "error_code", 0)
@@ -52,14 +50,10 @@ def coordinator_find(ask: ScenarioBuilder) -> None:
             ask.request(f"{name}, kind {kind}", "FindCoordinator", last, body)
 
 
-@scenario(
-    "consumer_groups_classic",
-    "DescribeGroups answers state, protocol and members of a group in every state, and for an unknown group the "
-    "state Dead, since version 6 with GROUP_ID_NOT_FOUND.",
-    EVERY,
-    sources=["KIP-430", "KIP-1043", "org.apache.kafka.coordinator.group.GroupMetadataManager.describeGroups"],
-)
+@scenario("KIP-430 KIP-1043 GroupMetadataManager.describeGroups", EVERY_RELEASE)
 def group_describe(ask: ScenarioBuilder) -> None:
+    """DescribeGroups answers state, protocol and members of a group in every state, and for an unknown group the state
+    Dead, since version 6 with GROUP_ID_NOT_FOUND."""
     t = ask.topic()
     group = Classic(ask)
 
@@ -96,12 +90,9 @@ def group_describe(ask: ScenarioBuilder) -> None:
         )
 
 
-@scenario(
-    "consumer_groups_classic",
-    "ListGroups filters by state since version 4 and by type since version 5, without regard to case.",
-    sources=["KIP-518", "KIP-848", "org.apache.kafka.coordinator.group.GroupMetadataManager.listGroups"],
-)
+@scenario("KIP-518 KIP-848 GroupMetadataManager.listGroups")
 def group_list(ask: ScenarioBuilder) -> None:
+    """ListGroups filters by state since version 4 and by type since version 5, without regard to case."""
     t = ask.topic()
     simple = Classic(ask, "simple")
     committed(ask, simple.id, t, 5)
@@ -138,14 +129,10 @@ def group_list(ask: ScenarioBuilder) -> None:
     ask.request("another type and a state", "ListGroups", 5, both | {"types_filter": ["consumer"]}, **keep)
 
 
-@scenario(
-    "consumer_groups_classic",
-    "DeleteGroups deletes empty groups with their offsets, and answers NON_EMPTY_GROUP or GROUP_ID_NOT_FOUND for "
-    "others.",
-    EVERY,
-    sources=["KIP-229", "org.apache.kafka.coordinator.group.classic.ClassicGroup.validateDeleteGroup"],
-)
+@scenario("KIP-229 ClassicGroup.validateDeleteGroup", EVERY_RELEASE)
 def group_delete(ask: ScenarioBuilder) -> None:
+    """DeleteGroups deletes empty groups with their offsets, and answers NON_EMPTY_GROUP or GROUP_ID_NOT_FOUND for
+    others."""
     t = ask.topic()
     for version in ask.versions("DeleteGroups"):
 
@@ -175,18 +162,10 @@ def group_delete(ask: ScenarioBuilder) -> None:
         promised.join(f"v{version} the promise after that", "$M3")
 
 
-@scenario(
-    "offsets",
-    "OffsetDelete removes offsets of topics that no member subscribes to, and answers GROUP_SUBSCRIBED_TO_TOPIC for "
-    "the others.",
-    EVERY,
-    sources=[
-        "KIP-496",
-        "org.apache.kafka.coordinator.group.OffsetMetadataManager.deleteOffsets",
-        "org.apache.kafka.coordinator.group.classic.ClassicGroup.validateOffsetDelete",
-    ],
-)
+@define("offsets", "KIP-496 OffsetMetadataManager.deleteOffsets ClassicGroup.validateOffsetDelete", EVERY_RELEASE)
 def group_offset_delete(ask: ScenarioBuilder) -> None:
+    """OffsetDelete removes offsets of topics that no member subscribes to, and answers GROUP_SUBSCRIBED_TO_TOPIC for
+    the others."""
     t, u, n = ask.topic("t", 2), ask.topic("u"), ask.unknown_topic()
 
     def delete(case: str, group: str, *topics: tuple[str, tuple[int, ...]]) -> None:

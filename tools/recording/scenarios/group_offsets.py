@@ -1,11 +1,14 @@
 """OffsetCommit and OffsetFetch, by members of classic groups and by other clients."""
 
+from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import scenario
+from tools.recording.definitions import EVERY_RELEASE, KAFKA_4_4, define
 
-from .classic_groups import EVERY, UNKNOWN_MEMBER, Classic
+from .classic_groups import UNKNOWN_MEMBER, Classic
+
+scenario = partial(define, "offsets")
 
 UNKNOWN_ID = "00000000-0000-4000-8000-0000000000ff"
 Topic = tuple[str, tuple[Any, ...]]
@@ -58,18 +61,13 @@ def fetching(version: int, *groups: tuple[str, tuple[Topic, ...] | None], **more
 
 
 @scenario(
-    "offsets",
-    "OffsetCommit since version 1 stores offsets that OffsetFetch since version 1 returns, and partitions without "
-    "an offset have offset -1 without an error.",
-    EVERY,
+    "GroupMetadataManager OffsetMetadataManager.commitOffset OffsetMetadataManager.fetchOffsets",
+    EVERY_RELEASE,
     level="must",
-    sources=[
-        "org.apache.kafka.coordinator.group.GroupMetadataManager",
-        "org.apache.kafka.coordinator.group.OffsetMetadataManager.commitOffset",
-        "org.apache.kafka.coordinator.group.OffsetMetadataManager.fetchOffsets",
-    ],
 )
 def offsets_every_version(ask: ScenarioBuilder) -> None:
+    """OffsetCommit since version 1 stores offsets that OffsetFetch since version 1 returns, and partitions without an
+    offset have offset -1 without an error."""
     t, u, n = ask.topic("t", 2), ask.topic("u"), ask.unknown_topic()
     group = Classic(ask).id
     offsets = Offsets(ask, group)
@@ -96,18 +94,11 @@ def offsets_every_version(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "offsets",
-    "OffsetFetch answers nothing for an empty list, all offsets for a null list, repeated partitions repeatedly, "
-    "and several groups since version 8.",
-    EVERY,
-    level="must",
-    sources=[
-        "KIP-709",
-        "org.apache.kafka.coordinator.group.OffsetMetadataManager.fetchAllOffsets",
-        "org.apache.kafka.coordinator.group.OffsetMetadataManager.fetchOffsets",
-    ],
+    "KIP-709 OffsetMetadataManager.fetchAllOffsets OffsetMetadataManager.fetchOffsets", EVERY_RELEASE, level="must"
 )
 def offsets_fetch_lists(ask: ScenarioBuilder) -> None:
+    """OffsetFetch answers nothing for an empty list, all offsets for a null list, repeated partitions repeatedly, and
+    several groups since version 8."""
     t, u = ask.topic("t", 2), ask.topic("u")
     first, second = Classic(ask, "g1").id, Classic(ask, "g2").id
     Offsets(ask, first).committed((t, (1, 2)), (u, (3,)))
@@ -140,15 +131,10 @@ def offsets_fetch_lists(ask: ScenarioBuilder) -> None:
         ask.request(f"v{version} an empty list of topics", "OffsetFetch", version, empty)
 
 
-@scenario(
-    "offsets",
-    "OffsetCommit stores metadata up to offset.metadata.max.bytes and any leader epoch and offset, and answers "
-    "OFFSET_METADATA_TOO_LARGE above the limit.",
-    EVERY,
-    level="must",
-    sources=["KIP-320", "org.apache.kafka.coordinator.group.OffsetMetadataManager.isMetadataInvalid"],
-)
+@scenario("KIP-320 OffsetMetadataManager.isMetadataInvalid", EVERY_RELEASE, level="must")
 def offsets_fields(ask: ScenarioBuilder) -> None:
+    """OffsetCommit stores metadata up to offset.metadata.max.bytes and any leader epoch and offset, and answers
+    OFFSET_METADATA_TOO_LARGE above the limit."""
     t = ask.topic("t", 4)
     offsets = Offsets(ask, Classic(ask).id)
     high = ask.versions("OffsetCommit")[-1]
@@ -188,18 +174,10 @@ def offsets_fields(ask: ScenarioBuilder) -> None:
     offsets.fetch("fetch odd topics", ("", (0,)), ("a b", (0,)))
 
 
-@scenario(
-    "offsets",
-    "OffsetCommit into a classic group with members requires a member id and generation of the group, and an empty "
-    "group accepts commits without them.",
-    EVERY,
-    level="must",
-    sources=[
-        "org.apache.kafka.coordinator.group.classic.ClassicGroup.validateOffsetCommit",
-        "org.apache.kafka.coordinator.group.OffsetMetadataManager.validateOffsetCommit",
-    ],
-)
+@scenario("ClassicGroup.validateOffsetCommit OffsetMetadataManager.validateOffsetCommit", EVERY_RELEASE, level="must")
 def offsets_members(ask: ScenarioBuilder) -> None:
+    """OffsetCommit into a classic group with members requires a member id and generation of the group, and an empty
+    group accepts commits without them."""
     t = ask.topic()
     group = Classic(ask)
     offsets = Offsets(ask, group.id)
@@ -241,13 +219,9 @@ def offsets_members(ask: ScenarioBuilder) -> None:
     offsets.fetch("what was committed", (t, (0,)))
 
 
-@scenario(
-    "offsets",
-    "OffsetFetch since version 9 does not check the member id and epoch against a classic group.",
-    sources=["KIP-848", "org.apache.kafka.coordinator.group.classic.ClassicGroup.validateOffsetFetch"],
-    OffsetFetch=9,
-)
+@scenario("KIP-848 ClassicGroup.validateOffsetFetch", OffsetFetch=9)
 def offsets_fetch_members(ask: ScenarioBuilder) -> None:
+    """OffsetFetch since version 9 does not check the member id and epoch against a classic group."""
     t = ask.topic()
     group = Classic(ask)
     offsets = Offsets(ask, group.id)
@@ -267,15 +241,10 @@ def offsets_fetch_members(ask: ScenarioBuilder) -> None:
             group.synced("$M1", 1, "$M1")
 
 
-@scenario(
-    "offsets",
-    "OffsetCommit and OffsetFetch 10 name topics by id and answer UNKNOWN_TOPIC_ID for unknown, zero and outdated ids.",
-    ("4.4",),
-    level="must",
-    sources=["KIP-516", "org.apache.kafka.coordinator.group.OffsetMetadataManager.commitOffset"],
-    OffsetCommit=10,
-)
+@scenario("KIP-516 OffsetMetadataManager.commitOffset", KAFKA_4_4, level="must", OffsetCommit=10)
 def offsets_topic_ids(ask: ScenarioBuilder) -> None:
+    """OffsetCommit and OffsetFetch 10 name topics by id and answer UNKNOWN_TOPIC_ID for unknown, zero and outdated
+    ids."""
     t, u = ask.topic("t", 2), ask.topic("u")
     offsets = Offsets(ask, Classic(ask).id)
     offsets.commit("known, unknown and zero", (t, (1, 2, 3)), (UNKNOWN_ID, (4, 5)), ("ZERO", (6,)), version=10)
@@ -295,13 +264,9 @@ def offsets_topic_ids(ask: ScenarioBuilder) -> None:
     offsets.commit("to a deleted topic", (u, (8,)), version=10)
 
 
-@scenario(
-    "offsets",
-    "The deletion of a topic deletes the committed offsets of its partitions.",
-    EVERY,
-    sources=["org.apache.kafka.coordinator.group.OffsetMetadataManager.onPartitionsDeleted"],
-)
+@scenario("OffsetMetadataManager.onPartitionsDeleted", EVERY_RELEASE)
 def offsets_deleted_topic(ask: ScenarioBuilder) -> None:
+    """The deletion of a topic deletes the committed offsets of its partitions."""
     t, u = ask.topic("t"), ask.topic("u")
     offsets = Offsets(ask, Classic(ask).id)
     offsets.committed((t, (1,)), (u, (2,)))

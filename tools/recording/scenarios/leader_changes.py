@@ -1,11 +1,14 @@
 """What a change of leader leaves behind: epochs, producers, transactions, metadata."""
 
+from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step, batch, one
-from tools.recording.definitions import scenario
+from tools.recording.definitions import define
 
-from .several_brokers import AREA, PLACES, lead, produced, reading, replicated, write
+from .several_brokers import PLACES, lead, produced, reading, replicated, write
+
+scenario = partial(define, "several_brokers", brokers=3)
 
 
 def history(ask: ScenarioBuilder, name: str = "t") -> str:
@@ -28,14 +31,9 @@ def describe(ask: ScenarioBuilder, case: str, *topics: str, version: int = 9, at
     ask.request(case, "Metadata", version, asked, only=["topics"], conn=f"at-{at}")
 
 
-@scenario(
-    AREA,
-    "OffsetForLeaderEpoch finds the last epoch with records that is not above the requested one, and where it ends.",
-    level="must",
-    sources=["KIP-101", "KIP-279", "KIP-320", "org.apache.kafka.storage.internals.epoch.LeaderEpochFileCache"],
-    brokers=3,
-)
+@scenario("KIP-101 KIP-279 KIP-320 LeaderEpochFileCache", level="must")
 def leader_changes_epoch_ends(ask: ScenarioBuilder) -> None:
+    """OffsetForLeaderEpoch finds the last epoch with records that is not above the requested one, and where it ends."""
     t = history(ask)
     describe(ask, "the current epoch", t)
     for v in ask.versions("OffsetForLeaderEpoch"):
@@ -55,14 +53,9 @@ def _end(epoch: int, current: int = -1) -> Step:
     return {"partition": 0, "leader_epoch": epoch, "current_leader_epoch": current}
 
 
-@scenario(
-    AREA,
-    "After leader changes, Fetch and ListOffsets refuse older and newer epochs, and batches keep theirs.",
-    level="must",
-    sources=["KIP-320", "KIP-595", "kafka.cluster.Partition"],
-    brokers=3,
-)
+@scenario("KIP-320 KIP-595 Partition", level="must")
 def leader_changes_fencing(ask: ScenarioBuilder) -> None:
+    """After leader changes, Fetch and ListOffsets refuse older and newer epochs, and batches keep theirs."""
     t = history(ask)
     for v in ask.versions("Fetch", 9):
         ask.request(f"Fetch v{v}", "Fetch", v, reading(t), conn="at-1")
@@ -88,14 +81,9 @@ def leader_changes_fencing(ask: ScenarioBuilder) -> None:
         ask.request(f"timestamp {timestamp}", "ListOffsets", 7, body, conn="at-1")
 
 
-@scenario(
-    AREA,
-    "Metadata and DescribeTopicPartitions of every broker name leaders, epochs, replicas and in-sync replicas.",
-    level="must",
-    sources=["KIP-320", "KIP-966", "org.apache.kafka.metadata.KRaftMetadataCache"],
-    brokers=3,
-)
+@scenario("KIP-320 KIP-966 org.apache.kafka.metadata.KRaftMetadataCache", level="must")
 def leader_changes_metadata(ask: ScenarioBuilder) -> None:
+    """Metadata and DescribeTopicPartitions of every broker name leaders, epochs, replicas and in-sync replicas."""
     t = history(ask)
     u = ask.spread_topic("u", [2, 3], [3, 1], [1, 3])
     for v in ask.versions("Metadata"):
@@ -119,14 +107,10 @@ def idempotent(base_sequence: int, *times: int, epoch: int = 0) -> Step:
     return batch(*times, base_sequence=base_sequence, **fields)
 
 
-@scenario(
-    AREA,
-    "A new leader knows the sequence numbers of producers: it detects duplicates and gaps as the previous one would.",
-    level="must",
-    sources=["KIP-98", "org.apache.kafka.storage.internals.log.ProducerStateManager"],
-    brokers=3,
-)
+@scenario("KIP-98 ProducerStateManager", level="must")
 def leader_changes_sequences(ask: ScenarioBuilder) -> None:
+    """A new leader knows the sequence numbers of producers: it detects duplicates and gaps as the previous one
+    would."""
     t = ask.spread_topic("t", [1, 2])
     ask.producer()
     write(ask, t, idempotent(0, 10, 20))
@@ -156,14 +140,10 @@ def leader_changes_sequences(ask: ScenarioBuilder) -> None:
     ask.request("the producer", "DescribeProducers", 0, producers, conn="at-1")
 
 
-@scenario(
-    AREA,
-    "A transaction survives a change of leader: the new leader knows that it is open, and later that it was aborted.",
-    level="must",
-    sources=["KIP-98", "org.apache.kafka.storage.internals.log.UnifiedLog"],
-    brokers=3,
-)
+@scenario("KIP-98 org.apache.kafka.storage.internals.log.UnifiedLog", level="must")
 def leader_changes_transactions(ask: ScenarioBuilder) -> None:
+    """A transaction survives a change of leader: the new leader knows that it is open, and later that it was
+    aborted."""
     t = ask.spread_topic("t", [1, 2])
     mine = {"transactional_id": "$X1", "producer_id": "$P1", "producer_epoch": "$E1"}
     fields: dict[str, Any] = {"producer_id": "$P1", "producer_epoch": "$E1", "transactional": True}

@@ -1,9 +1,11 @@
 """Topics with message formats v0 and v1 (message.format.version), recorded from 2.8."""
 
-from kafkalet.conformance.building import ScenarioBuilder, Step, at, batch, record
-from tools.recording.definitions import scenario
+from functools import partial
 
-OLD = ("2.8",)
+from kafkalet.conformance.building import ScenarioBuilder, Step, at, batch, record
+from tools.recording.definitions import KAFKA_2_8, define
+
+scenario = partial(define, "old_formats", releases=KAFKA_2_8, legacy=True)
 
 
 def message_set(magic: int, *records: int | Step, codec: str = "none", **more: object) -> Step:
@@ -25,15 +27,9 @@ def lookups(ask: ScenarioBuilder, t: str, *times: int, note: str = "") -> None:
             ask.time(f"v{version} time {ts}{note}", t, ts, version, **more)
 
 
-@scenario(
-    "old_formats",
-    "A topic with format 0 stores batches of every format and codec as messages of format 0.",
-    OLD,
-    level="detail",
-    sources=["org.apache.kafka.storage.internals.log.LogValidator.validateMessagesAndAssignOffsets"],
-    legacy=True,
-)
+@scenario("LogValidator.validateMessagesAndAssignOffsets", level="detail")
 def legacy_090_codecs(ask: ScenarioBuilder) -> None:
+    """A topic with format 0 stores batches of every format and codec as messages of format 0."""
     for codec in ("none", "gzip", "snappy", "lz4"):
         t = ask.topic(codec, message_format_version="0.9.0")
         for magic, version in ((0, 1), (1, 2), (2, 7)):
@@ -43,16 +39,10 @@ def legacy_090_codecs(ask: ScenarioBuilder) -> None:
         lookups(ask, t, 0, note=f" {codec}")
 
 
-@scenario(
-    "old_formats",
-    "A topic with format 1 stores batches of every format and codec as messages of format 1 with their timestamps, "
-    "and wrappers with relative offsets.",
-    OLD,
-    level="detail",
-    sources=["KIP-32", "org.apache.kafka.storage.internals.log.LogValidator.validateMessagesAndAssignOffsets"],
-    legacy=True,
-)
+@scenario("KIP-32 LogValidator.validateMessagesAndAssignOffsets", level="detail")
 def legacy_010_codecs(ask: ScenarioBuilder) -> None:
+    """A topic with format 1 stores batches of every format and codec as messages of format 1 with their timestamps, and
+    wrappers with relative offsets."""
     for codec in ("none", "gzip", "snappy", "lz4"):
         t = ask.topic(codec, message_format_version="0.10.0")
         for magic, version in ((0, 1), (1, 2), (2, 7)):
@@ -62,16 +52,10 @@ def legacy_010_codecs(ask: ScenarioBuilder) -> None:
         lookups(ask, t, 0, 6, 11, note=f" {codec}")
 
 
-@scenario(
-    "old_formats",
-    "In a topic with format 1, ListOffsets finds the first message with at least the requested timestamp, even if "
-    "timestamps are out of order.",
-    OLD,
-    level="detail",
-    sources=["KIP-33", "kafka.log.UnifiedLog.fetchOffsetByTimestamp"],
-    legacy=True,
-)
+@scenario("KIP-33 UnifiedLog.fetchOffsetByTimestamp", level="detail")
 def legacy_010_times(ask: ScenarioBuilder) -> None:
+    """In a topic with format 1, ListOffsets finds the first message with at least the requested timestamp, even if
+    timestamps are out of order."""
     t = ask.topic(message_format_version="0.10.2")
     ask.produce(t, message_set(1, 50, 10, 40, codec="gzip"))
     ask.produce(t, message_set(1, 60))
@@ -83,16 +67,10 @@ def legacy_010_times(ask: ScenarioBuilder) -> None:
     everywhere(ask, t, 1, 4, note=" start 1", versions=(0, 2, 11))
 
 
-@scenario(
-    "old_formats",
-    "In a topic with format 1 and LogAppendTime, all messages of a compressed wrapper have the append time of the "
-    "wrapper.",
-    OLD,
-    level="detail",
-    sources=["KIP-32", "org.apache.kafka.common.record.AbstractLegacyRecordBatch"],
-    legacy=True,
-)
+@scenario("KIP-32 AbstractLegacyRecordBatch", level="detail")
 def legacy_010_append_time(ask: ScenarioBuilder) -> None:
+    """In a topic with format 1 and LogAppendTime, all messages of a compressed wrapper have the append time of the
+    wrapper."""
     t = ask.topic(message_format_version="0.10.2", message_timestamp_type="LogAppendTime")
     for magic, version in ((0, 1), (1, 2), (2, 7)):
         for codec in ("none", "gzip"):
@@ -102,19 +80,10 @@ def legacy_010_append_time(ask: ScenarioBuilder) -> None:
     lookups(ask, t, 0)
 
 
-@scenario(
-    "old_formats",
-    "Topics with format 0 or 1 reject batches with headers, zstd or producer ids, and accept compressed wrappers "
-    "whose inner offsets are all 0.",
-    OLD,
-    level="detail",
-    sources=[
-        "org.apache.kafka.storage.internals.log.LogValidator.validateMessagesAndAssignOffsets",
-        "org.apache.kafka.storage.internals.log.LogValidator.validateRecord",
-    ],
-    legacy=True,
-)
+@scenario("LogValidator.validateMessagesAndAssignOffsets LogValidator.validateRecord", level="detail")
 def legacy_010_refused(ask: ScenarioBuilder) -> None:
+    """Topics with format 0 or 1 reject batches with headers, zstd or producer ids, and accept compressed wrappers whose
+    inner offsets are all 0."""
     for name, version in (("old", "0.10.2"), ("older", "0.9.0")):
         t = ask.topic(name, message_format_version=version)
         ask.produce(t, batch(record(10, "a", "k", [("h", "x")])), case=f"{version} headers", version=7)
@@ -132,18 +101,9 @@ def legacy_010_refused(ask: ScenarioBuilder) -> None:
         everywhere(ask, t, 0, 1, versions=(2, 11))
 
 
-@scenario(
-    "old_formats",
-    "If message.format.version of a topic changes, the messages that are already stored keep their format.",
-    OLD,
-    level="detail",
-    sources=[
-        "org.apache.kafka.storage.internals.log.LogValidator.validateMessagesAndAssignOffsets",
-        "kafka.log.UnifiedLog.append",
-    ],
-    legacy=True,
-)
+@scenario("LogValidator.validateMessagesAndAssignOffsets UnifiedLog.append", level="detail")
 def legacy_mixed(ask: ScenarioBuilder) -> None:
+    """If message.format.version of a topic changes, the messages that are already stored keep their format."""
     t = ask.topic(message_format_version="0.9.0")
     ask.produce(t, batch(10, 20), version=7)
     for n, version in enumerate(("0.10.2", "2.8"), start=1):
@@ -156,16 +116,10 @@ def legacy_mixed(ask: ScenarioBuilder) -> None:
     everywhere(ask, t, 0, 1, 2, 4, 6)
 
 
-@scenario(
-    "old_formats",
-    "In a topic with format 1, the limits of Fetch cut off messages, and since version 3 the first message is "
-    "answered whole.",
-    OLD,
-    level="detail",
-    sources=["KIP-74", "org.apache.kafka.storage.internals.log.LogSegment.read"],
-    legacy=True,
-)
+@scenario("KIP-74 LogSegment.read", level="detail")
 def legacy_limits(ask: ScenarioBuilder) -> None:
+    """In a topic with format 1, the limits of Fetch cut off messages, and since version 3 the first message is answered
+    whole."""
     t = ask.topic(message_format_version="0.10.2")
     ask.produce_each(t, [message_set(1, record(n, {"fill": "x", "size": 40})) for n in range(3)])
     for version in (0, 2, 3, 4, 11):
@@ -173,16 +127,10 @@ def legacy_limits(ask: ScenarioBuilder) -> None:
             ask.fetch(f"v{version} {limit} bytes", at(t, 0, 0, limit), version=version)
 
 
-@scenario(
-    "old_formats",
-    "Release 2.8 answers ListOffsets and Fetch on a topic with format 2 in all its versions as later releases do, "
-    "except for later special timestamps.",
-    OLD,
-    level="detail",
-    sources=["KIP-79", "KIP-320", "kafka.log.UnifiedLog.fetchOffsetByTimestamp"],
-    legacy=True,
-)
+@scenario("KIP-79 KIP-320 UnifiedLog.fetchOffsetByTimestamp", level="detail")
 def legacy_newest(ask: ScenarioBuilder) -> None:
+    """Release 2.8 answers ListOffsets and Fetch on a topic with format 2 in all its versions as later releases do,
+    except for later special timestamps."""
     t = ask.topic()
     ask.produce(t, batch(10, 30, 20), version=7)
     ask.produce(t, message_set(1, 40, codec="gzip"), version=2)
@@ -192,15 +140,9 @@ def legacy_newest(ask: ScenarioBuilder) -> None:
     everywhere(ask, t, 0, 3, 4, versions=(0, 2, 4, 11, 12))
 
 
-@scenario(
-    "old_formats",
-    "Release 2.8 treats negative timestamps that later releases define as timestamps before all records.",
-    OLD,
-    level="detail",
-    sources=["KIP-79", "kafka.server.ReplicaManager.fetchOffsetForTimestamp"],
-    legacy=True,
-)
+@scenario("KIP-79 ReplicaManager.fetchOffsetForTimestamp", level="detail")
 def legacy_special_times(ask: ScenarioBuilder) -> None:
+    """Release 2.8 treats negative timestamps that later releases define as timestamps before all records."""
     for name, version in (("a", "0.9.0"), ("b", "0.10.2"), ("c", "2.8")):
         t = ask.topic(name, message_format_version=version)
         for state in ("empty", "filled", "cut"):
@@ -214,16 +156,10 @@ def legacy_special_times(ask: ScenarioBuilder) -> None:
                 ask.delete_records(t, 1)
 
 
-@scenario(
-    "old_formats",
-    "Release 2.8 answers UNSUPPORTED_COMPRESSION_TYPE with empty records if Fetch below version 10 cannot answer a "
-    "zstd batch.",
-    OLD,
-    level="detail",
-    sources=["KIP-110", "org.apache.kafka.common.record.RecordsUtil.downConvert"],
-    legacy=True,
-)
+@scenario("KIP-110 RecordsUtil.downConvert", level="detail")
 def legacy_zstd(ask: ScenarioBuilder) -> None:
+    """Release 2.8 answers UNSUPPORTED_COMPRESSION_TYPE with empty records if Fetch below version 10 cannot answer a
+    zstd batch."""
     t = ask.topic()
     ask.produce(t, batch(10), version=8)
     ask.produce(t, batch(20, 30, codec="zstd"), version=8)
@@ -236,15 +172,9 @@ def legacy_zstd(ask: ScenarioBuilder) -> None:
     everywhere(ask, v, 0, 1, note=" v", versions=(0, 1, 2, 3, 4))
 
 
-@scenario(
-    "old_formats",
-    "In release 2.8, partitions that were answered in a session move to its end, also if the answer was an error.",
-    OLD,
-    level="detail",
-    sources=["KIP-227", "kafka.server.IncrementalFetchContext.updateAndGenerateResponseData"],
-    legacy=True,
-)
+@scenario("KIP-227 IncrementalFetchContext.updateAndGenerateResponseData", level="detail")
 def legacy_sessions(ask: ScenarioBuilder) -> None:
+    """In release 2.8, partitions that were answered in a session move to its end, also if the answer was an error."""
     t = ask.topic(partitions=3)
     for partition in range(3):
         ask.produce(t, batch(10), partition=partition, version=7)

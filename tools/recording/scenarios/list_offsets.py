@@ -1,7 +1,7 @@
 """ListOffsets: timestamps, special timestamps, log states, and the lists of v0."""
 
 from kafkalet.conformance.building import T0, ScenarioBuilder, Step, batch, record
-from tools.recording.definitions import scenario
+from tools.recording.definitions import define
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING = -1, -2, -3, -4, -5, -6
 STRANGE = (-7, -100, -(2**63), 2**63 - 1)
@@ -24,41 +24,30 @@ def times(ask: ScenarioBuilder, t: str, *asked: int, note: str = "") -> None:
         ask.time(f"+{ts}{note}", t, ts)
 
 
-@scenario(
-    "list_offsets_timestamps",
-    "If timestamps go up and down in a batch, ListOffsets answers the first record in offset order that is late "
-    "enough, not the one with the nearest timestamp.",
-    level="must",
-    sources=["KIP-79", "org.apache.kafka.common.record.FileRecords.searchForTimestamp"],
-)
+@define("list_offsets_timestamps", "KIP-79 FileRecords.searchForTimestamp", level="must")
 def lo_time_unordered_batch(ask: ScenarioBuilder) -> None:
+    """If timestamps go up and down in a batch, ListOffsets answers the first record in offset order that is late
+    enough, not the one with the nearest timestamp."""
     t = ask.topic()
     ask.produce(t, batch(50, 10, 40, 60, 20, 60))
     times(ask, t, 0, 10, 11, 41, 50, 51, 60, 61)
     ends(ask, t)
 
 
-@scenario(
-    "list_offsets_timestamps",
-    "If timestamps go down from batch to batch, ListOffsets searches the first batch in offset order whose maximum "
-    "timestamp is late enough.",
-    level="must",
-    sources=["KIP-79", "org.apache.kafka.common.record.FileRecords.searchForTimestamp"],
-)
+@define("list_offsets_timestamps", "KIP-79 FileRecords.searchForTimestamp", level="must")
 def lo_time_unordered_batches(ask: ScenarioBuilder) -> None:
+    """If timestamps go down from batch to batch, ListOffsets searches the first batch in offset order whose maximum
+    timestamp is late enough."""
     t = ask.topic()
     ask.produce_each(t, [batch(300, 100), batch(50, 200), batch(250), batch(10, 400, 20), batch(350)])
     times(ask, t, 0, 60, 100, 101, 200, 201, 300, 301, 350, 351, 400, 401)
     ends(ask, t)
 
 
-@scenario(
-    "list_offsets_timestamps",
-    "ListOffsets for the maximum timestamp answers the record that has it even if it is not in the last batch, and "
-    "keeps the earlier record on a tie.",
-    sources=["KIP-734", "org.apache.kafka.storage.internals.log.LogSegment.readMaxTimestampAndOffsetSoFar"],
-)
+@define("list_offsets_timestamps", "KIP-734 LogSegment.readMaxTimestampAndOffsetSoFar")
 def lo_time_max_last_but_one(ask: ScenarioBuilder) -> None:
+    """ListOffsets for the maximum timestamp answers the record that has it even if it is not in the last batch, and
+    keeps the earlier record on a tie."""
     t = ask.topic()
     ask.produce_each(t, [batch(n) for n in (0, 1, 2, 3, 4, 6, 5)])
     ends(ask, t)
@@ -69,13 +58,10 @@ def lo_time_max_last_but_one(ask: ScenarioBuilder) -> None:
     ask.time("a new maximum inside a batch", t, MAX_TIMESTAMP, 7)
 
 
-@scenario(
-    "list_offsets_timestamps",
-    "ListOffsets answers the first record with the maximum timestamp, inside a batch and across batches, with every "
-    "compression codec.",
-    sources=["KIP-734", "org.apache.kafka.storage.internals.log.LogSegment.shallowOffsetOfMaxTimestampSoFar"],
-)
+@define("list_offsets_timestamps", "KIP-734 LogSegment.shallowOffsetOfMaxTimestampSoFar")
 def lo_time_max_ties(ask: ScenarioBuilder) -> None:
+    """ListOffsets answers the first record with the maximum timestamp, inside a batch and across batches, with every
+    compression codec."""
     for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
         t = ask.topic(codec)
         ask.produce(t, batch(10, 30, 30, 20, codec=codec))
@@ -85,13 +71,9 @@ def lo_time_max_ties(ask: ScenarioBuilder) -> None:
         times(ask, t, 11, 30, 31, note=f" {codec}")
 
 
-@scenario(
-    "list_offsets_timestamps",
-    "ListOffsets finds records by timestamp inside batches that are compressed with snappy, lz4 or zstd.",
-    level="must",
-    sources=["KIP-79", "org.apache.kafka.common.record.FileRecords.searchForTimestamp"],
-)
+@define("list_offsets_timestamps", "KIP-79 FileRecords.searchForTimestamp", level="must")
 def lo_time_codecs(ask: ScenarioBuilder) -> None:
+    """ListOffsets finds records by timestamp inside batches that are compressed with snappy, lz4 or zstd."""
     for codec in ("snappy", "lz4", "zstd"):
         t = ask.topic(codec)
         ask.produce(t, batch(*range(0, 100, 10), codec=codec))
@@ -100,14 +82,10 @@ def lo_time_codecs(ask: ScenarioBuilder) -> None:
         ends(ask, t, f" {codec}")
 
 
-@scenario(
-    "list_offsets_timestamps",
-    "ListOffsets ignores records without a timestamp (-1), finds records with timestamp 0, and answers offset -1 if "
-    "no record is late enough.",
-    level="detail",
-    sources=["KIP-32", "KIP-734", "org.apache.kafka.common.record.FileRecords.searchForTimestamp"],
-)
+@define("list_offsets_timestamps", "KIP-32 KIP-734 FileRecords.searchForTimestamp", level="detail")
 def lo_time_minus_one(ask: ScenarioBuilder) -> None:
+    """ListOffsets ignores records without a timestamp (-1), finds records with timestamp 0, and answers offset -1 if no
+    record is late enough."""
     t = ask.topic()
     ask.produce(t, batch(record(-1 - T0), record(-T0), record(-1 - T0)))
     ask.offsets("0", t, 0)
@@ -124,13 +102,10 @@ def lo_time_minus_one(ask: ScenarioBuilder) -> None:
     ends(ask, u, " u then 5")
 
 
-@scenario(
-    "list_offsets_timestamps",
-    "If the timestamps of segments overlap, ListOffsets searches the first segment in offset order whose maximum "
-    "timestamp is late enough.",
-    sources=["KIP-33", "kafka.log.UnifiedLog.searchOffsetInLocalLog"],
-)
+@define("list_offsets_timestamps", "KIP-33 UnifiedLog.searchOffsetInLocalLog")
 def lo_time_segments_unordered(ask: ScenarioBuilder) -> None:
+    """If the timestamps of segments overlap, ListOffsets searches the first segment in offset order whose maximum
+    timestamp is late enough."""
     t = ask.topic(**ask.small_segments())
     for base in (1000, 500, 1500, 700, 1500, 200):
         ask.produce_each(t, [batch(base + n, base + n + 5, value=ask.fill(40)) for n in (0, 20)])
@@ -138,13 +113,10 @@ def lo_time_segments_unordered(ask: ScenarioBuilder) -> None:
     ends(ask, t)
 
 
-@scenario(
-    "list_offsets_timestamps",
-    "ListOffsets finds no deleted record by timestamp while the log start offset moves through the segments, and "
-    "answers offset -1 in the segment of the log start if only deleted records match.",
-    sources=["KIP-107", "kafka.log.UnifiedLog.searchOffsetInLocalLog"],
-)
+@define("list_offsets_timestamps", "KIP-107 UnifiedLog.searchOffsetInLocalLog")
 def lo_time_segments_deleted(ask: ScenarioBuilder) -> None:
+    """ListOffsets finds no deleted record by timestamp while the log start offset moves through the segments, and
+    answers offset -1 in the segment of the log start if only deleted records match."""
     t = ask.topic(**ask.small_segments())
     for n in range(12):
         ask.produce(t, batch(n * 10, n * 10 + 5, value=ask.fill(60)))
@@ -154,14 +126,10 @@ def lo_time_segments_deleted(ask: ScenarioBuilder) -> None:
         ends(ask, t, f" start {cut}")
 
 
-@scenario(
-    "list_offsets_timestamps",
-    "ListOffsets for the maximum timestamp still answers a record before the log start offset as long as its "
-    "segment exists.",
-    level="detail",
-    sources=["KIP-734", "kafka.log.UnifiedLog.fetchOffsetByTimestamp"],
-)
+@define("list_offsets_timestamps", "KIP-734 UnifiedLog.fetchOffsetByTimestamp", level="detail")
 def lo_time_max_deleted(ask: ScenarioBuilder) -> None:
+    """ListOffsets for the maximum timestamp still answers a record before the log start offset as long as its segment
+    exists."""
     t = ask.topic()
     ask.produce(t, batch(10, 90, 30))
     ask.produce(t, batch(40, 50))
@@ -173,13 +141,10 @@ def lo_time_max_deleted(ask: ScenarioBuilder) -> None:
     times(ask, t, 0, 41, 51, note=" start 3")
 
 
-@scenario(
-    "list_offsets_timestamps",
-    "In a topic with LogAppendTime, all records of a batch have the same timestamp, and ListOffsets answers the "
-    "first of them that is not deleted.",
-    sources=["KIP-32", "org.apache.kafka.common.record.FileRecords.searchForTimestamp"],
-)
+@define("list_offsets_timestamps", "KIP-32 FileRecords.searchForTimestamp")
 def lo_time_append_batches(ask: ScenarioBuilder) -> None:
+    """In a topic with LogAppendTime, all records of a batch have the same timestamp, and ListOffsets answers the first
+    of them that is not deleted."""
     t = ask.topic(message_timestamp_type="LogAppendTime")
     ask.produce(t, batch(10, 20, 30))
     ask.produce(t, batch(5, 4, codec="gzip"))
@@ -196,13 +161,10 @@ def lo_time_append_batches(ask: ScenarioBuilder) -> None:
     ends(ask, t, " start 4")
 
 
-@scenario(
-    "list_offsets",
-    "ListOffsets supports -3 since version 7, -4 since 8, -5 since 9 and -6 since 11, and answers "
-    "UNSUPPORTED_VERSION for negative timestamps that its version does not define.",
-    sources=["KIP-734", "KIP-405", "KIP-1005", "kafka.server.ReplicaManager.isListOffsetsTimestampUnsupported"],
-)
+@define("list_offsets", "KIP-734 KIP-405 KIP-1005 ReplicaManager.isListOffsetsTimestampUnsupported")
 def lo_special_times_every_version(ask: ScenarioBuilder) -> None:
+    """ListOffsets supports -3 since version 7, -4 since 8, -5 since 9 and -6 since 11, and answers UNSUPPORTED_VERSION
+    for negative timestamps that its version does not define."""
     t = ask.topic()
     ask.produce(t, batch(10, 30, 20))
     for version in ask.versions("ListOffsets", 1):
@@ -210,16 +172,9 @@ def lo_special_times_every_version(ask: ScenarioBuilder) -> None:
             ask.offsets(f"v{version} {ts}", t, ts, version)
 
 
-@scenario(
-    "list_offsets",
-    "ListOffsets checks whether its version supports the timestamp before it looks for the topic or partition.",
-    level="detail",
-    sources=[
-        "kafka.server.ReplicaManager.fetchOffset",
-        "kafka.server.ReplicaManager.isListOffsetsTimestampUnsupported",
-    ],
-)
+@define("list_offsets", "ReplicaManager.fetchOffset ReplicaManager.isListOffsetsTimestampUnsupported", level="detail")
 def lo_special_times_nowhere(ask: ScenarioBuilder) -> None:
+    """ListOffsets checks whether its version supports the timestamp before it looks for the topic or partition."""
     t, nope = ask.topic(), ask.unknown_topic()
     for version in (1, 4, 6, 7, 8, 9, 9):
         for ts in (LATEST, 0, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING, -99):
@@ -227,17 +182,10 @@ def lo_special_times_nowhere(ask: ScenarioBuilder) -> None:
         ask.offsets(f"v{version} -99 partition 5", t, -99, version, partition=5)
 
 
-@scenario(
-    "list_offsets",
-    "ListOffsets answers INVALID_REQUEST for a partition that the request names twice, and answers the other "
-    "partitions normally.",
-    level="detail",
-    sources=[
-        "org.apache.kafka.common.requests.ListOffsetsRequest.duplicatePartitions",
-        "kafka.server.ReplicaManager.fetchOffset",
-    ],
-)
+@define("list_offsets", "ListOffsetsRequest.duplicatePartitions ReplicaManager.fetchOffset", level="detail")
 def lo_duplicates(ask: ScenarioBuilder) -> None:
+    """ListOffsets answers INVALID_REQUEST for a partition that the request names twice, and answers the other
+    partitions normally."""
     t, nope = ask.topic(partitions=2), ask.unknown_topic()
     ask.produce(t, batch(10, 20))
 
@@ -256,14 +204,10 @@ def lo_duplicates(ask: ScenarioBuilder) -> None:
             ask.request(f"v{version} {name}", "ListOffsets", version, {"replica_id": -1, "topics": topics})
 
 
-@scenario(
-    "list_offsets",
-    "ListOffsets answers a request without topics with no topics, and UNKNOWN_TOPIC_OR_PARTITION for illegal topic "
-    "names and partition numbers that do not exist.",
-    level="detail",
-    sources=["kafka.server.KafkaApis.handleListOffsetRequest", "kafka.server.ReplicaManager.fetchOffset"],
-)
+@define("list_offsets", "KafkaApis.handleListOffsetRequest ReplicaManager.fetchOffset", level="detail")
 def lo_empty_requests(ask: ScenarioBuilder) -> None:
+    """ListOffsets answers a request without topics with no topics, and UNKNOWN_TOPIC_OR_PARTITION for illegal topic
+    names and partition numbers that do not exist."""
     t = ask.topic()
     for version in (1, 4, 9):
         ask.request(f"v{version} no topics", "ListOffsets", version, {"replica_id": -1, "topics": []})
@@ -276,14 +220,10 @@ def lo_empty_requests(ask: ScenarioBuilder) -> None:
         ask.offsets(f"v{version} partition 2147483647", t, -1, version, partition=2147483647)
 
 
-@scenario(
-    "list_offsets",
-    "ListOffsets gives consumers, debugging clients and follower ids the same answer from a leader without "
-    "uncommitted records, and answers UNKNOWN_SERVER_ERROR for an unknown isolation level.",
-    level="detail",
-    sources=["kafka.cluster.Partition.fetchOffsetForTimestamp", "org.apache.kafka.common.requests.ListOffsetsRequest"],
-)
+@define("list_offsets", "Partition.fetchOffsetForTimestamp ListOffsetsRequest", level="detail")
 def lo_replica_ids(ask: ScenarioBuilder) -> None:
+    """ListOffsets gives consumers, debugging clients and follower ids the same answer from a leader without uncommitted
+    records, and answers UNKNOWN_SERVER_ERROR for an unknown isolation level."""
     t = ask.topic()
     ask.produce(t, batch(10, 20))
     for version in (1, 7):
@@ -295,14 +235,10 @@ def lo_replica_ids(ask: ScenarioBuilder) -> None:
         ask.offsets(f"isolation {isolation}", t, -1, 5, isolation_level=isolation)
 
 
-@scenario(
-    "list_offsets",
-    "ListOffsets answers each partition of a request on its own, so that unknown partitions do not affect the "
-    "offsets of the others.",
-    level="must",
-    sources=["kafka.server.KafkaApis.handleListOffsetRequest", "kafka.server.ReplicaManager.fetchOffset"],
-)
+@define("list_offsets", "KafkaApis.handleListOffsetRequest ReplicaManager.fetchOffset", level="must")
 def lo_many_partitions(ask: ScenarioBuilder) -> None:
+    """ListOffsets answers each partition of a request on its own, so that unknown partitions do not affect the offsets
+    of the others."""
     t, u, nope = ask.topic(partitions=3), ask.topic("u", 2), ask.unknown_topic()
     ask.produce(t, batch(10, 20), partition=0)
     ask.produce(t, batch(30), partition=2)
@@ -316,13 +252,10 @@ def lo_many_partitions(ask: ScenarioBuilder) -> None:
         ask.request(f"v{version}", "ListOffsets", version, {"replica_id": -1, "topics": asked})
 
 
-@scenario(
-    "list_offsets",
-    "ListOffsets checks the leader epoch for every kind of timestamp, after the support for the timestamp and the "
-    "existence of the partition.",
-    sources=["KIP-320", "kafka.cluster.Partition.checkCurrentLeaderEpoch"],
-)
+@define("list_offsets", "KIP-320 Partition.checkCurrentLeaderEpoch")
 def lo_leader_epoch_times(ask: ScenarioBuilder) -> None:
+    """ListOffsets checks the leader epoch for every kind of timestamp, after the support for the timestamp and the
+    existence of the partition."""
     t, nope = ask.topic(), ask.unknown_topic()
     ask.produce(t, batch(10, 20))
     for epoch in (-1, 0, 1, -2, 2147483647):
@@ -334,18 +267,12 @@ def lo_leader_epoch_times(ask: ScenarioBuilder) -> None:
     ask.offsets("epoch 5 unknown time", t, -99, 7, current_leader_epoch=5)
 
 
-@scenario(
-    "list_offsets",
-    "ListOffsets follows a log start offset that moves through batches and segments, and finds no record before it "
-    "by timestamp.",
-    level="must",
-    sources=[
-        "KIP-107",
-        "kafka.log.UnifiedLog.fetchOffsetByTimestamp",
-        "kafka.log.UnifiedLog.maybeIncrementLogStartOffset",
-    ],
+@define(
+    "list_offsets", "KIP-107 UnifiedLog.fetchOffsetByTimestamp UnifiedLog.maybeIncrementLogStartOffset", level="must"
 )
 def lo_start_moves(ask: ScenarioBuilder) -> None:
+    """ListOffsets follows a log start offset that moves through batches and segments, and finds no record before it by
+    timestamp."""
     t = ask.topic(**ask.small_segments())
     ask.produce_each(t, [batch(n * 10, n * 10 + 1, n * 10 + 2, value=ask.fill(30)) for n in range(6)])
     for cut in (0, 1, 3, 4, 9, 17, 18):
@@ -359,17 +286,10 @@ def lo_start_moves(ask: ScenarioBuilder) -> None:
     times(ask, t, 0, 101, 102, note=" after new records")
 
 
-@scenario(
-    "list_offsets",
-    "A topic that is created again under its name starts empty at offset 0, and ListOffsets answers "
-    "UNKNOWN_TOPIC_OR_PARTITION while the topic does not exist.",
-    level="must",
-    sources=[
-        "org.apache.kafka.controller.ReplicationControlManager.deleteTopic",
-        "kafka.log.UnifiedLog.fetchOffsetByTimestamp",
-    ],
-)
+@define("list_offsets", "ReplicationControlManager.deleteTopic UnifiedLog.fetchOffsetByTimestamp", level="must")
 def lo_recreated_topic(ask: ScenarioBuilder) -> None:
+    """A topic that is created again under its name starts empty at offset 0, and ListOffsets answers
+    UNKNOWN_TOPIC_OR_PARTITION while the topic does not exist."""
     t = ask.topic()
     ask.produce(t, batch(10, 20))
     ends(ask, t)
@@ -384,14 +304,10 @@ def lo_recreated_topic(ask: ScenarioBuilder) -> None:
     times(ask, t, 0, note=" made again")
 
 
-@scenario(
-    "list_offsets",
-    "Partitions that CreatePartitions adds are empty, and ListOffsets answers UNKNOWN_TOPIC_OR_PARTITION for them "
-    "before they exist.",
-    level="must",
-    sources=["KIP-195", "kafka.server.ReplicaManager.fetchOffset"],
-)
+@define("list_offsets", "KIP-195 ReplicaManager.fetchOffset", level="must")
 def lo_added_partitions(ask: ScenarioBuilder) -> None:
+    """Partitions that CreatePartitions adds are empty, and ListOffsets answers UNKNOWN_TOPIC_OR_PARTITION for them
+    before they exist."""
     t = ask.topic()
     ask.produce(t, batch(10, 20))
     ask.offsets("partition 1 before", t, -1, 5, partition=1)
@@ -402,13 +318,10 @@ def lo_added_partitions(ask: ScenarioBuilder) -> None:
             ask.offsets(f"partition {partition}, {ts if ts < 0 else 'T0'}", t, ts, 5, partition=partition)
 
 
-@scenario(
-    "list_offsets",
-    "After all records of a log with several segments were deleted, timestamp lookups find nothing, but the maximum "
-    "timestamp is still that of a deleted record in the last segment.",
-    sources=["KIP-107", "KIP-734", "kafka.log.UnifiedLog.fetchOffsetByTimestamp"],
-)
+@define("list_offsets", "KIP-107 KIP-734 UnifiedLog.fetchOffsetByTimestamp")
 def lo_retention_none_left(ask: ScenarioBuilder) -> None:
+    """After all records of a log with several segments were deleted, timestamp lookups find nothing, but the maximum
+    timestamp is still that of a deleted record in the last segment."""
     t = ask.topic(**ask.small_segments())
     ask.produce_each(t, [batch(n * 10, value=ask.fill(100)) for n in range(5)])
     ask.delete_records(t, -1)
@@ -419,14 +332,10 @@ def lo_retention_none_left(ask: ScenarioBuilder) -> None:
     times(ask, t, 0, 6, note=" one again")
 
 
-@scenario(
-    "old_formats",
-    "ListOffsets 0 answers the log end offset and the base offsets of the segments in descending order, limited in "
-    "number and by the time of the last change.",
-    sources=["kafka.log.UnifiedLog.legacyFetchOffsetsBefore"],
-    ListOffsets=0,
-)
+@define("old_formats", "UnifiedLog.legacyFetchOffsetsBefore", ListOffsets=0)
 def lo_v0_segments(ask: ScenarioBuilder) -> None:
+    """ListOffsets 0 answers the log end offset and the base offsets of the segments in descending order, limited in
+    number and by the time of the last change."""
     t = ask.topic(**ask.small_segments())
     ask.produce_each(t, [batch(n * 10, n * 10 + 5, value=ask.fill(60)) for n in range(7)])
     for limit in (0, 1, 2, 3, 7, 8, 100):
@@ -438,15 +347,10 @@ def lo_v0_segments(ask: ScenarioBuilder) -> None:
         ask.offsets(f"latest as replica {replica}", t, LATEST, 0, max_num_offsets=10, replica_id=replica)
 
 
-@scenario(
-    "old_formats",
-    "ListOffsets 0 answers the log start offset in place of base offsets below it, and lists it once for every "
-    "remaining segment.",
-    level="detail",
-    sources=["KIP-107", "kafka.log.UnifiedLog.legacyFetchOffsetsBefore"],
-    ListOffsets=0,
-)
+@define("old_formats", "KIP-107 UnifiedLog.legacyFetchOffsetsBefore", level="detail", ListOffsets=0)
 def lo_v0_deleted(ask: ScenarioBuilder) -> None:
+    """ListOffsets 0 answers the log start offset in place of base offsets below it, and lists it once for every
+    remaining segment."""
     t = ask.topic(**ask.small_segments())
     ask.produce_each(t, [batch(n * 10, n * 10 + 1, n * 10 + 2, value=ask.fill(60)) for n in range(4)])
     for cut in (1, 3, 4, 10, 12):
@@ -455,15 +359,10 @@ def lo_v0_deleted(ask: ScenarioBuilder) -> None:
             ask.offsets(f"start {cut}, {ts}", t, ts, 0, max_num_offsets=10)
 
 
-@scenario(
-    "old_formats",
-    "After all records were deleted, ListOffsets 0 lists the log end offset twice, and after the next record the "
-    "end and the start offset.",
-    level="detail",
-    sources=["KIP-107", "kafka.log.UnifiedLog.legacyFetchOffsetsBefore"],
-    ListOffsets=0,
-)
+@define("old_formats", "KIP-107 UnifiedLog.legacyFetchOffsetsBefore", level="detail", ListOffsets=0)
 def lo_v0_all_deleted(ask: ScenarioBuilder) -> None:
+    """After all records were deleted, ListOffsets 0 lists the log end offset twice, and after the next record the end
+    and the start offset."""
     t = ask.topic()
     ask.produce(t, batch(10, 20, 30))
     ask.delete_records(t, 3)
@@ -474,14 +373,14 @@ def lo_v0_all_deleted(ask: ScenarioBuilder) -> None:
         ask.offsets(f"{ts} with one more", t, ts, 0, max_num_offsets=10)
 
 
-@scenario(
+@define(
     "old_formats",
-    "ListOffsets 0 answers each partition on its own, and answers a partition that is named twice both times.",
+    "KafkaApis.handleListOffsetRequest UnifiedLog.legacyFetchOffsetsBefore",
     level="detail",
-    sources=["kafka.server.KafkaApis.handleListOffsetRequest", "kafka.log.UnifiedLog.legacyFetchOffsetsBefore"],
     ListOffsets=0,
 )
 def lo_v0_many(ask: ScenarioBuilder) -> None:
+    """ListOffsets 0 answers each partition on its own, and answers a partition that is named twice both times."""
     t, nope = ask.topic(partitions=2), ask.unknown_topic()
     ask.produce(t, batch(10, 20))
 

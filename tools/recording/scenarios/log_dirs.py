@@ -1,15 +1,17 @@
 """DescribeLogDirs in every version."""
 
+from functools import partial
+
 from kafkalet.conformance.building import ScenarioBuilder, Step, batch
-from tools.recording.definitions import scenario
+from tools.recording.definitions import define
+
+scenario = partial(define, "replicas")
 
 
-@scenario(
-    "replicas",
-    "DescribeLogDirs lists each directory with the size of each wanted partition, and leaves out unknown partitions.",
-    sources=["KIP-113", "KIP-827", "kafka.server.ReplicaManager"],
-)
+@scenario("KIP-113 KIP-827 ReplicaManager")
 def describe_log_dirs(ask: ScenarioBuilder) -> None:
+    """DescribeLogDirs lists each directory with the size of each wanted partition, and leaves out unknown
+    partitions."""
     t, n = ask.topic(partitions=2), ask.unknown_topic()
     ask.produce(t, batch(10, 20), partition=1)
     last = ask.versions("DescribeLogDirs")[-1]

@@ -4,7 +4,7 @@ import struct
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step, batch
-from tools.recording.definitions import scenario
+from tools.recording.definitions import define
 
 
 def ask_metadata(ask: ScenarioBuilder, case: str, version: int, topics: Any, only: bool = False, **more: Any) -> None:
@@ -13,14 +13,10 @@ def ask_metadata(ask: ScenarioBuilder, case: str, version: int, topics: Any, onl
     ask.request(case, "Metadata", version, body, **extra)
 
 
-@scenario(
-    "metadata",
-    "Metadata creates unknown topics if the broker and, since version 4, the request allow it, and answers "
-    "UNKNOWN_TOPIC_OR_PARTITION until a topic is available.",
-    level="must",
-    sources=["kafka.server.AutoTopicCreationManager.createTopics", "kafka.server.KafkaApis.getTopicMetadata"],
-)
+@define("metadata", "AutoTopicCreationManager.createTopics KafkaApis.getTopicMetadata", level="must")
 def metadata_auto_create(ask: ScenarioBuilder) -> None:
+    """Metadata creates unknown topics if the broker and, since version 4, the request allow it, and answers
+    UNKNOWN_TOPIC_OR_PARTITION until a topic is available."""
     for version in (0, 1, 3):
         if version in ask.versions("Metadata"):
             n = ask.let(f"n{version}", f"auto{version}.<unique>")
@@ -37,13 +33,10 @@ def metadata_auto_create(ask: ScenarioBuilder) -> None:
         ask.offsets(f"v{version} with one partition", n, -1, partition=1)
 
 
-@scenario(
-    "metadata",
-    "Metadata answers INVALID_TOPIC_EXCEPTION for illegal names whether or not topics may be created, and names a "
-    "repeated topic once.",
-    sources=["org.apache.kafka.common.internals.Topic.validate", "kafka.server.KafkaApis.getTopicMetadata"],
-)
+@define("metadata", "Topic.validate KafkaApis.getTopicMetadata")
 def metadata_names(ask: ScenarioBuilder) -> None:
+    """Metadata answers INVALID_TOPIC_EXCEPTION for illegal names whether or not topics may be created, and names a
+    repeated topic once."""
     t = ask.topic()
     for version in (1, 4, 9, 12):
         for name in ("", "a b", "x" * 250, ".", ".."):
@@ -59,14 +52,10 @@ def metadata_names(ask: ScenarioBuilder) -> None:
     ask_metadata(ask, "good and unknown", 9, both, True, allow_auto_topic_creation=False)
 
 
-@scenario(
-    "metadata",
-    "Metadata since version 12 accepts topic ids, answers UNKNOWN_TOPIC_ID for unknown ones, and versions 10 and 11 "
-    "answer INVALID_REQUEST for ids.",
-    level="must",
-    sources=["KIP-516", "kafka.server.KafkaApis.handleTopicMetadataRequest"],
-)
+@define("metadata", "KIP-516 KafkaApis.handleTopicMetadataRequest", level="must")
 def metadata_ids(ask: ScenarioBuilder) -> None:
+    """Metadata since version 12 accepts topic ids, answers UNKNOWN_TOPIC_ID for unknown ones, and versions 10 and 11
+    answer INVALID_REQUEST for ids."""
     t = ask.topic(partitions=2)
     bogus = ask.let("bogus.id", "0f0f0f0f-1111-4222-8333-444455556666")
     for version in (10, 11, 12, 13):
@@ -84,14 +73,10 @@ def metadata_ids(ask: ScenarioBuilder) -> None:
     ask_metadata(ask, "v12 two ids", 12, by_id, True)
 
 
-@scenario(
-    "metadata",
-    "Without an authorizer, Metadata since version 8 answers that all operations are authorized, for topics and up "
-    "to version 10 for the cluster.",
-    level="detail",
-    sources=["KIP-430", "kafka.server.AuthHelper.authorizedOperations"],
-)
+@define("metadata", "KIP-430 AuthHelper.authorizedOperations", level="detail")
 def metadata_operations(ask: ScenarioBuilder) -> None:
+    """Without an authorizer, Metadata since version 8 answers that all operations are authorized, for topics and up to
+    version 10 for the cluster."""
     t = ask.topic()
     for version in (8, 9, 10, 11, 12):
         more: Step = {"include_topic_authorized_operations": True}
@@ -100,13 +85,10 @@ def metadata_operations(ask: ScenarioBuilder) -> None:
         ask_metadata(ask, f"v{version}", version, [{"name": t}], **more)
 
 
-@scenario(
-    "metadata",
-    "DescribeCluster answers the brokers of the cluster, and rejects the endpoint type of controllers with "
-    "MISMATCHED_ENDPOINT_TYPE and unknown types with UNSUPPORTED_ENDPOINT_TYPE.",
-    sources=["KIP-700", "KIP-919", "kafka.server.AuthHelper.computeDescribeClusterResponse"],
-)
+@define("metadata", "KIP-700 KIP-919 AuthHelper.computeDescribeClusterResponse")
 def describe_cluster(ask: ScenarioBuilder) -> None:
+    """DescribeCluster answers the brokers of the cluster, and rejects the endpoint type of controllers with
+    MISMATCHED_ENDPOINT_TYPE and unknown types with UNSUPPORTED_ENDPOINT_TYPE."""
     for version in ask.versions("DescribeCluster"):
         body: Step = {"include_cluster_authorized_operations": False}
         ask.request(f"v{version}", "DescribeCluster", version, body)
@@ -126,16 +108,10 @@ def head(key: int, version: int, client: bytes | None = b"c", flexible: bool = F
     return struct.pack(">hhi", key, version, 5) + name + (b"\0" if flexible else b"")
 
 
-@scenario(
-    "malformed_requests",
-    "A broker closes the connection for ListOffsets requests that are cut off or have invalid lengths, and ignores "
-    "additional bytes at the end.",
-    sources=[
-        "org.apache.kafka.common.protocol.ByteBufferAccessor.readArray",
-        "org.apache.kafka.common.requests.RequestContext.parseRequest",
-    ],
-)
+@define("malformed_requests", "ByteBufferAccessor.readArray RequestContext.parseRequest")
 def list_offsets_bytes(ask: ScenarioBuilder) -> None:
+    """A broker closes the connection for ListOffsets requests that are cut off or have invalid lengths, and ignores
+    additional bytes at the end."""
     t = ask.topic()
     ask.produce(t, batch(10))
     good = head(2, 1) + struct.pack(">iih1siiq", -1, 1, 1, b"x", 1, 0, -1)
@@ -157,13 +133,10 @@ def list_offsets_bytes(ask: ScenarioBuilder) -> None:
     raw(ask, "100000 partitions", body + struct.pack(">iih1si", -1, 1, 1, b"x", 100000))
 
 
-@scenario(
-    "malformed_requests",
-    "A broker ignores unknown tagged fields, and closes the connection for tags, varints and lengths in flexible "
-    "requests that are invalid.",
-    sources=["KIP-482", "org.apache.kafka.common.protocol.ByteBufferAccessor.readUnsignedVarint"],
-)
+@define("malformed_requests", "KIP-482 ByteBufferAccessor.readUnsignedVarint")
 def flexible_bytes(ask: ScenarioBuilder) -> None:
+    """A broker ignores unknown tagged fields, and closes the connection for tags, varints and lengths in flexible
+    requests that are invalid."""
     prefix = head(2, 6, flexible=True) + struct.pack(">ib", -1, 0)
     decode: Step = {"decode": ["ListOffsets", 6]}
     partition = struct.pack(">iiq", 0, -1, -1)
@@ -181,13 +154,11 @@ def flexible_bytes(ask: ScenarioBuilder) -> None:
     raw(ask, "unknown tag in the header", tagged, **decode)
 
 
-@scenario(
-    "malformed_requests",
-    "A broker answers ApiVersions with a malformed client name or version, and closes the connection if the request "
-    "is cut off.",
-    sources=["KIP-511", "org.apache.kafka.common.requests.ApiVersionsRequest.isValid"],
-)
+@define("malformed_requests", "KIP-511 ApiVersionsRequest.isValid")
 def api_versions_bytes(ask: ScenarioBuilder) -> None:
+    """A broker answers ApiVersions with a malformed client name or version, and closes the connection if the request is
+    cut off."""
+
     def body(name: bytes, version: bytes) -> bytes:
         return bytes([len(name) + 1]) + name + bytes([len(version) + 1]) + version + b"\0"
 
@@ -208,15 +179,9 @@ def api_versions_bytes(ask: ScenarioBuilder) -> None:
     ask.steps[-1]["only"] = ["correlation_id", "then"]
 
 
-@scenario(
-    "malformed_requests",
-    "A broker closes the connection for Produce and Fetch requests that are cut off or have invalid lengths.",
-    sources=[
-        "org.apache.kafka.common.protocol.ByteBufferAccessor.readArray",
-        "org.apache.kafka.common.requests.RequestContext.parseRequest",
-    ],
-)
+@define("malformed_requests", "ByteBufferAccessor.readArray RequestContext.parseRequest")
 def produce_fetch_bytes(ask: ScenarioBuilder) -> None:
+    """A broker closes the connection for Produce and Fetch requests that are cut off or have invalid lengths."""
     produce = head(0, 3) + struct.pack(">hhiih1siii", -1, 1, 1000, 1, 1, b"x", 1, 0, -1)
     raw(ask, "produce: null records", produce, decode=["Produce", 3])
     raw(ask, "produce: records longer than the frame", produce[:-4] + struct.pack(">i", 1000) + b"abc")
@@ -236,14 +201,10 @@ def produce_fetch_bytes(ask: ScenarioBuilder) -> None:
     )
 
 
-@scenario(
-    "malformed_requests",
-    "A broker returns any correlation id, accepts long, empty, null and undecodable client ids, and closes the "
-    "connection if the client id exceeds the frame.",
-    level="must",
-    sources=["org.apache.kafka.common.requests.RequestHeader.parse"],
-)
+@define("malformed_requests", "RequestHeader.parse", level="must")
 def headers(ask: ScenarioBuilder) -> None:
+    """A broker returns any correlation id, accepts long, empty, null and undecodable client ids, and closes the
+    connection if the client id exceeds the frame."""
     for case, client in (("long", b"x" * 2000), ("no UTF-8", b"\xff\xfe"), ("null", None), ("empty", b"")):
         raw(ask, f"client id {case}", head(18, 0, client), decode=["ApiVersions", 0])
         ask.steps[-1]["only"] = ["correlation_id"]

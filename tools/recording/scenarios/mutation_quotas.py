@@ -1,9 +1,13 @@
 """The quota for creating and deleting partitions (KIP-599)."""
 
+from functools import partial
+
 from kafkalet.conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import scenario
+from tools.recording.definitions import define
 
 from .quotas import EXACT, alter, entry, filtering
+
+scenario = partial(define, "quotas", AlterClientQuotas=1)
 
 RATE = 0.001
 """Partitions per second: a client that has created some has to wait for minutes."""
@@ -46,13 +50,9 @@ class Limited:
         self.request(case, "DeleteTopics", version, {"topic_names": list(names), "topics": topics, "timeout_ms": 30000})
 
 
-@scenario(
-    "quotas",
-    "A client over its mutation quota gets THROTTLING_QUOTA_EXCEEDED, but in old versions only a delay.",
-    sources=["KIP-599", "kafka.server.ControllerMutationQuotaManager"],
-    AlterClientQuotas=1,
-)
+@scenario("KIP-599 ControllerMutationQuotaManager")
 def mutation_quotas_versions(ask: ScenarioBuilder) -> None:
+    """A client over its mutation quota gets THROTTLING_QUOTA_EXCEEDED, but in old versions only a delay."""
     client = Limited(ask, "c")
 
     def topic(name: str) -> str:
@@ -82,13 +82,9 @@ def mutation_quotas_versions(ask: ScenarioBuilder) -> None:
     client.delete("without a quota", 6, second)
 
 
-@scenario(
-    "quotas",
-    "Topics of a request count one after the other: the first exceeds the mutation quota, later ones are refused.",
-    sources=["KIP-599", "org.apache.kafka.controller.ReplicationControlManager"],
-    AlterClientQuotas=1,
-)
+@scenario("KIP-599 ReplicationControlManager")
 def mutation_quotas_several(ask: ScenarioBuilder) -> None:
+    """Topics of a request count one after the other: the first exceeds the mutation quota, later ones are refused."""
     for v in (4, 6, 7):
         names = [ask.let(f"t{v}{n}", f"c<unique>.{ask.name}.t{v}{n}") for n in range(4)]
         creator = Limited(ask, f"c{v}")

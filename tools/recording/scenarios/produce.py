@@ -1,9 +1,12 @@
 """Produce: accepted batches, and the errors and messages for rejected ones."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from kafkalet.conformance.building import ScenarioBuilder, Step, at, batch, record
-from tools.recording.definitions import scenario
+from tools.recording.definitions import KAFKA_3_9, define
+
+scenario = partial(define, "produce")
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
@@ -21,17 +24,10 @@ def plain(**fields: object) -> Step:
     return batch(10, 20, set=fields)
 
 
-@scenario(
-    "produce",
-    "Produce rejects a batch whose count, offset delta, length, magic or codec does not fit its content, and "
-    "accepts wrong timestamps, leader epochs and unknown attribute bits in its header.",
-    level="must",
-    sources=[
-        "org.apache.kafka.storage.internals.log.LogValidator.validateBatch",
-        "org.apache.kafka.common.record.DefaultRecordBatch.ensureValid",
-    ],
-)
+@scenario("LogValidator.validateBatch DefaultRecordBatch.ensureValid", level="must")
 def produce_bad_headers(ask: ScenarioBuilder) -> None:
+    """Produce rejects a batch whose count, offset delta, length, magic or codec does not fit its content, and accepts
+    wrong timestamps, leader epochs and unknown attribute bits in its header."""
     t = ask.topic()
     tries(
         ask,
@@ -79,16 +75,10 @@ def producing(topic: str, records: object, partition: int = 0) -> Step:
     return body | {"topics": [{"name": topic, "partitions": partitions}]}
 
 
-@scenario(
-    "produce",
-    "Produce accepts an uncompressed batch with wrong offset deltas if count and last delta agree, and rejects a "
-    "compressed one with UNKNOWN_SERVER_ERROR.",
-    sources=[
-        "org.apache.kafka.storage.internals.log.LogValidator.validateRecord",
-        "org.apache.kafka.storage.internals.log.LogValidator.validateMessagesAndAssignOffsetsCompressed",
-    ],
-)
+@scenario("LogValidator.validateRecord LogValidator.validateMessagesAndAssignOffsetsCompressed")
 def produce_bad_deltas(ask: ScenarioBuilder) -> None:
+    """Produce accepts an uncompressed batch with wrong offset deltas if count and last delta agree, and rejects a
+    compressed one with UNKNOWN_SERVER_ERROR."""
     t = ask.topic()
     for codec in ("none", "gzip"):
         shapes = {"gap": (0, 2), "twice": (0, 0), "backwards": (1, 0), "from one": (1, 2)}
@@ -99,15 +89,9 @@ def produce_bad_deltas(ask: ScenarioBuilder) -> None:
     log_of(ask, t)
 
 
-@scenario(
-    "produce",
-    "Produce 3 and later answers INVALID_RECORD if a partition has several batches or a batch of an older format.",
-    sources=[
-        "org.apache.kafka.common.requests.ProduceRequest.validateRecords",
-        "org.apache.kafka.storage.internals.log.LogValidator.getFirstBatchAndMaybeValidateNoMoreBatches",
-    ],
-)
+@scenario("ProduceRequest.validateRecords LogValidator.getFirstBatchAndMaybeValidateNoMoreBatches")
 def produce_two_batches(ask: ScenarioBuilder) -> None:
+    """Produce 3 and later answers INVALID_RECORD if a partition has several batches or a batch of an older format."""
     t = ask.topic()
     for version in (3, 7, 9):
         two = [{"index": 0, "records": [batch(10), batch(20)]}]
@@ -119,15 +103,10 @@ def produce_two_batches(ask: ScenarioBuilder) -> None:
     log_of(ask, t)
 
 
-@scenario(
-    "old_formats",
-    "Produce 1 and 2 accept messages of format 0 and 1, plain or compressed, which the broker converts to batches "
-    "of format 2.",
-    ("3.9",),
-    sources=["KIP-724", "org.apache.kafka.storage.internals.log.LogValidator.convertAndAssignOffsetsNonCompressed"],
-    Fetch=0,
-)
+@define("old_formats", "KIP-724 LogValidator.convertAndAssignOffsetsNonCompressed", KAFKA_3_9, Fetch=0)
 def produce_up_converted(ask: ScenarioBuilder) -> None:
+    """Produce 1 and 2 accept messages of format 0 and 1, plain or compressed, which the broker converts to batches of
+    format 2."""
     t = ask.topic()
     for magic in (0, 1):
         for codec in ("none", "gzip", "snappy", "lz4"):
@@ -146,18 +125,10 @@ def produce_up_converted(ask: ScenarioBuilder) -> None:
     ask.offsets("max timestamp", t, -3, 7)
 
 
-@scenario(
-    "old_formats",
-    "Produce 1 and 2 answer CORRUPT_MESSAGE for old messages with a wrong checksum or length, INVALID_RECORD for "
-    "codec 4, and ignore an incomplete last message.",
-    ("3.9",),
-    sources=[
-        "org.apache.kafka.common.record.LegacyRecord.ensureValid",
-        "org.apache.kafka.common.record.AbstractLegacyRecordBatch.ensureValid",
-    ],
-    Fetch=0,
-)
+@define("old_formats", "LegacyRecord.ensureValid AbstractLegacyRecordBatch.ensureValid", KAFKA_3_9, Fetch=0)
 def produce_old_corrupt(ask: ScenarioBuilder) -> None:
+    """Produce 1 and 2 answer CORRUPT_MESSAGE for old messages with a wrong checksum or length, INVALID_RECORD for codec
+    4, and ignore an incomplete last message."""
     t = ask.topic()
     for magic, version in ((0, 1), (1, 2)):
         for name, changed in {
@@ -176,14 +147,10 @@ def produce_old_corrupt(ask: ScenarioBuilder) -> None:
     log_of(ask, t)
 
 
-@scenario(
-    "produce",
-    "A compacted topic rejects batches with records without a key with INVALID_RECORD, names these records since "
-    "version 8, and accepts empty keys and tombstones.",
-    level="must",
-    sources=["KIP-467", "org.apache.kafka.storage.internals.log.LogValidator.validateKey"],
-)
+@scenario("KIP-467 LogValidator.validateKey", level="must")
 def produce_compacted(ask: ScenarioBuilder) -> None:
+    """A compacted topic rejects batches with records without a key with INVALID_RECORD, names these records since
+    version 8, and accepts empty keys and tombstones."""
     t = ask.topic(cleanup_policy="compact")
     for codec in ("none", "gzip"):
         ask.produce(t, batch(record(1, "a"), codec=codec), case=f"{codec} no key")
@@ -198,13 +165,10 @@ def produce_compacted(ask: ScenarioBuilder) -> None:
     log_of(ask, t)
 
 
-@scenario(
-    "produce",
-    "The timestamp bounds of a topic apply to every codec, but not to records without a timestamp or to topics with "
-    "LogAppendTime.",
-    sources=["KIP-937", "org.apache.kafka.storage.internals.log.LogValidator.validateTimestamp"],
-)
+@scenario("KIP-937 LogValidator.validateTimestamp")
 def produce_timestamp_bounds(ask: ScenarioBuilder) -> None:
+    """The timestamp bounds of a topic apply to every codec, but not to records without a timestamp or to topics with
+    LogAppendTime."""
     ask.step("bind_now", bind="TN")
     bounds: Step = {"message_timestamp_before_max_ms": 60_000, "message_timestamp_after_max_ms": 60_000}
     t = ask.topic(**bounds)
@@ -228,14 +192,10 @@ def produce_timestamp_bounds(ask: ScenarioBuilder) -> None:
     ask.offsets("latest u", u, -1)
 
 
-@scenario(
-    "produce",
-    "In a topic with LogAppendTime, Produce answers the append time with the base offset, with every codec and in "
-    "every version.",
-    level="must",
-    sources=["KIP-32", "org.apache.kafka.storage.internals.log.LogValidator.validateMessagesAndAssignOffsets"],
-)
+@scenario("KIP-32 LogValidator.validateMessagesAndAssignOffsets", level="must")
 def produce_log_append_time(ask: ScenarioBuilder) -> None:
+    """In a topic with LogAppendTime, Produce answers the append time with the base offset, with every codec and in
+    every version."""
     t = ask.topic(message_timestamp_type="LogAppendTime")
     for codec in CODECS:
         ask.produce(t, batch(10, 20, 5, codec=codec), case=codec)
@@ -243,18 +203,10 @@ def produce_log_append_time(ask: ScenarioBuilder) -> None:
         ask.produce(t, batch(10), case=f"v{version}", version=version)
 
 
-@scenario(
-    "idempotence",
-    "A producer id may start at any sequence number, continues without gaps, wraps around at 2147483647, and starts "
-    "at 0 in a new epoch.",
-    level="must",
-    sources=[
-        "KIP-98",
-        "org.apache.kafka.storage.internals.log.ProducerAppendInfo.checkSequence",
-        "org.apache.kafka.storage.internals.log.ProducerAppendInfo.checkProducerEpoch",
-    ],
-)
+@define("idempotence", "KIP-98 ProducerAppendInfo.checkSequence ProducerAppendInfo.checkProducerEpoch", level="must")
 def produce_sequences(ask: ScenarioBuilder) -> None:
+    """A producer id may start at any sequence number, continues without gaps, wraps around at 2147483647, and starts at
+    0 in a new epoch."""
     t = ask.topic()
     pid = ask.producer()
 
@@ -288,13 +240,10 @@ def produce_sequences(ask: ScenarioBuilder) -> None:
     log_of(ask, t)
 
 
-@scenario(
-    "produce",
-    "Produce answers INVALID_REQUIRED_ACKS for unknown values of acks, after it looked for the partition, and "
-    "accepts any timeout if one replica is enough.",
-    sources=["kafka.server.ReplicaManager.isValidRequiredAcks", "kafka.cluster.Partition.appendRecordsToLeader"],
-)
+@scenario("ReplicaManager.isValidRequiredAcks Partition.appendRecordsToLeader")
 def produce_acks_values(ask: ScenarioBuilder) -> None:
+    """Produce answers INVALID_REQUIRED_ACKS for unknown values of acks, after it looked for the partition, and accepts
+    any timeout if one replica is enough."""
     t, u = ask.topic(), ask.topic("u", min_insync_replicas=2)
     for acks in (-2, 2, 5, 1, -1):
         ask.produce(t, batch(10), case=f"acks {acks}", acks=acks)
@@ -306,14 +255,10 @@ def produce_acks_values(ask: ScenarioBuilder) -> None:
     ask.offsets("latest of the other", u, -1)
 
 
-@scenario(
-    "produce",
-    "Produce answers UNKNOWN_TOPIC_OR_PARTITION for unknown partitions, stores the others, and ignores a "
-    "transactional id without a transactional batch.",
-    level="must",
-    sources=["kafka.server.KafkaApis.handleProduceRequest", "kafka.server.ReplicaManager.appendToLocalLog"],
-)
+@scenario("KafkaApis.handleProduceRequest ReplicaManager.appendToLocalLog", level="must")
 def produce_nowhere(ask: ScenarioBuilder) -> None:
+    """Produce answers UNKNOWN_TOPIC_OR_PARTITION for unknown partitions, stores the others, and ignores a transactional
+    id without a transactional batch."""
     t, nope = ask.topic(partitions=2), ask.unknown_topic()
     good = {"index": 0, "records": [batch(10)]}
     for version in (3, 7, 9, 12 if 12 in ask.versions("Produce") else 11):
@@ -332,14 +277,10 @@ def produce_nowhere(ask: ScenarioBuilder) -> None:
     ask.offsets("latest", t, -1)
 
 
-@scenario(
-    "produce",
-    "The limit max.message.bytes counts a batch both as sent and as the broker stores it after compression or "
-    "decompression.",
-    level="must",
-    sources=["kafka.log.UnifiedLog.append", "kafka.log.UnifiedLog.analyzeAndValidateRecords"],
-)
+@scenario("UnifiedLog.append UnifiedLog.analyzeAndValidateRecords", level="must")
 def produce_limits(ask: ScenarioBuilder) -> None:
+    """The limit max.message.bytes counts a batch both as sent and as the broker stores it after compression or
+    decompression."""
     t = ask.topic(max_message_bytes=1000)
     text = {"fill": "x", "size": 929}
     for codec in ("none", "gzip"):
@@ -358,17 +299,10 @@ def produce_limits(ask: ScenarioBuilder) -> None:
         ask.offsets(f"latest {topic[1]}", topic, -1)
 
 
-@scenario(
-    "produce",
-    "Produce rejects compressed batches that cannot be decompressed or hold another number of records, and zstd "
-    "before version 7.",
-    level="must",
-    sources=[
-        "org.apache.kafka.storage.internals.log.LogValidator.validateMessagesAndAssignOffsetsCompressed",
-        "KIP-110",
-    ],
-)
+@scenario("LogValidator.validateMessagesAndAssignOffsetsCompressed KIP-110", level="must")
 def produce_broken_compression(ask: ScenarioBuilder) -> None:
+    """Produce rejects compressed batches that cannot be decompressed or hold another number of records, and zstd before
+    version 7."""
     t = ask.topic()
     for n, codec in enumerate(CODECS[1:], start=1):
         ask.produce(t, plain(attributes=n), case=f"{codec} over plain records")
@@ -382,13 +316,9 @@ def produce_broken_compression(ask: ScenarioBuilder) -> None:
     ask.offsets("latest", t, -1)
 
 
-@scenario(
-    "produce",
-    "Produce rejects control batches from clients.",
-    level="must",
-    sources=["KIP-98", "org.apache.kafka.storage.internals.log.LogValidator.validateBatch"],
-)
+@scenario("KIP-98 LogValidator.validateBatch", level="must")
 def produce_control(ask: ScenarioBuilder) -> None:
+    """Produce rejects control batches from clients."""
     t = ask.topic()
     marker = record(10, {"hex": "000000000000"}, {"hex": "00000001"})
     ask.produce(t, batch(marker, control=True), case="control")
@@ -399,12 +329,10 @@ def produce_control(ask: ScenarioBuilder) -> None:
     ask.offsets("latest", t, -1)
 
 
-@scenario(
-    "produce",
-    "Since version 5, Produce answers the log start offset, also after it was moved and with an INVALID_RECORD error.",
-    sources=["KIP-107", "kafka.server.ReplicaManager.appendRecords"],
-)
+@scenario("KIP-107 ReplicaManager.appendRecords")
 def produce_after_delete(ask: ScenarioBuilder) -> None:
+    """Since version 5, Produce answers the log start offset, also after it was moved and with an INVALID_RECORD
+    error."""
     t = ask.topic()
     ask.produce(t, batch(10, 20, 30))
     ask.delete_records(t, 2)

@@ -1,10 +1,13 @@
 """AlterClientQuotas and DescribeClientQuotas."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import scenario
+from tools.recording.definitions import define
+
+scenario = partial(define, "quotas")
 
 EXACT, DEFAULT, ANY = 0, 1, 2
 PRODUCE, CONSUME, REQUEST, MUTATION = (
@@ -45,17 +48,10 @@ def wait_for_quota(ask: ScenarioBuilder, kind: str, name: str | None, count: int
         ask.until("DescribeClientQuotas", 1, filtering((kind, how, name), strict=True), values, PRODUCE)
 
 
-@scenario(
-    "quotas",
-    "AlterClientQuotas answers INVALID_REQUEST for invalid entities, unknown keys and impossible values, and "
-    "changes nothing of an entry that has an error.",
-    sources=[
-        "KIP-546",
-        "org.apache.kafka.controller.ClientQuotaControlManager.validateEntity",
-        "org.apache.kafka.controller.ClientQuotaControlManager.validateQuotaKeyValue",
-    ],
-)
+@scenario("KIP-546 ClientQuotaControlManager.validateEntity ClientQuotaControlManager.validateQuotaKeyValue")
 def alter_quotas_errors(ask: ScenarioBuilder) -> None:
+    """AlterClientQuotas answers INVALID_REQUEST for invalid entities, unknown keys and impossible values, and changes
+    nothing of an entry that has an error."""
     u = ask.let("u", "u<unique>")
     for v in ask.versions("AlterClientQuotas"):
         for case, entity in (
@@ -115,17 +111,10 @@ def alter_quotas_errors(ask: ScenarioBuilder) -> None:
     describe(ask, "nothing came of it", ("user", EXACT, u))
 
 
-@scenario(
-    "quotas",
-    "AlterClientQuotas sets and removes quotas of users, client ids and addresses, and DescribeClientQuotas finds "
-    "them by exact, default and any match.",
-    sources=[
-        "KIP-546",
-        "org.apache.kafka.controller.ClientQuotaControlManager.alterClientQuotas",
-        "kafka.server.metadata.KRaftMetadataCache.describeClientQuotas",
-    ],
-)
+@scenario("KIP-546 ClientQuotaControlManager.alterClientQuotas KRaftMetadataCache.describeClientQuotas")
 def client_quotas(ask: ScenarioBuilder) -> None:
+    """AlterClientQuotas sets and removes quotas of users, client ids and addresses, and DescribeClientQuotas finds them
+    by exact, default and any match."""
     u, c = ask.let("u", "u<unique>"), ask.let("c", "c<unique>")
     made: list[Entity] = [
         {"user": u},

@@ -3,7 +3,7 @@
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step, at, batch, record
-from tools.recording.definitions import scenario
+from tools.recording.definitions import KAFKA_4_4, define
 
 from .classic_groups import Classic
 from .consumer_groups import A, Consumers
@@ -15,12 +15,9 @@ EXCESSIVE = 10_001
 Requests for so many partitions are only validated: brokers that do not refuse them would create them."""
 
 
-@scenario(
-    "produce",
-    "Clients may not produce to internal topics, and are answered with INVALID_TOPIC_EXCEPTION.",
-    sources=["kafka.server.ReplicaManager"],
-)
+@define("produce", "ReplicaManager")
 def produce_internal_topics(ask: ScenarioBuilder) -> None:
+    """Clients may not produce to internal topics, and are answered with INVALID_TOPIC_EXCEPTION."""
     g = ask.let("g", f"c<unique>.{ask.name}.g")
     ask.coordinator(g)
     for v in ask.versions("Produce", 3, 12):
@@ -29,13 +26,10 @@ def produce_internal_topics(ask: ScenarioBuilder) -> None:
     ask.produce("__consumer_offsets", batch(10), partition=4711, case="unknown partition", version=9)
 
 
-@scenario(
-    "fetch",
-    "Fetch ignores negative leader epochs, and answers UNKNOWN_LEADER_EPOCH for one that the leader does not know yet.",
-    level="must",
-    sources=["KIP-320", "kafka.cluster.Partition"],
-)
+@define("fetch", "KIP-320 Partition", level="must")
 def fetch_leader_epoch_every_version(ask: ScenarioBuilder) -> None:
+    """Fetch ignores negative leader epochs, and answers UNKNOWN_LEADER_EPOCH for one that the leader does not know
+    yet."""
     t = ask.topic()
     ask.produce(t, batch(10))
     for v in ask.versions("Fetch", 9, 12):
@@ -46,14 +40,10 @@ def fetch_leader_epoch_every_version(ask: ScenarioBuilder) -> None:
             ask.fetch(f"v{v} epoch {epoch}", at("$t.id", current_leader_epoch=epoch), version=v)
 
 
-@scenario(
-    "offsets",
-    "A commit with a generation for a group that does not exist is refused: ILLEGAL_GENERATION, and since Kafka 4.0 "
-    "GROUP_ID_NOT_FOUND in version 9 and later.",
-    level="must",
-    sources=["KIP-848", "org.apache.kafka.coordinator.group.OffsetMetadataManager"],
-)
+@define("offsets", "KIP-848 OffsetMetadataManager", level="must")
 def offsets_of_unknown_group(ask: ScenarioBuilder) -> None:
+    """A commit with a generation for a group that does not exist is refused: ILLEGAL_GENERATION, and since Kafka 4.0
+    GROUP_ID_NOT_FOUND in version 9 and later."""
     t = ask.topic()
     offsets = Offsets(ask, Classic(ask).id)
     for v in ask.versions("OffsetCommit", 1):
@@ -66,13 +56,10 @@ def offsets_of_unknown_group(ask: ScenarioBuilder) -> None:
             offsets.fetch(f"v{v} fetch, epoch {epoch}", (t, (0,)), version=v, **member)
 
 
-@scenario(
-    "offsets",
-    "A commit that is larger than a batch of the offsets topic is refused: INVALID_COMMIT_OFFSET_SIZE, and since Kafka "
-    "4.0 UNKNOWN_SERVER_ERROR.",
-    sources=["org.apache.kafka.coordinator.group.GroupCoordinatorService"],
-)
+@define("offsets", "GroupCoordinatorService")
 def offsets_too_large(ask: ScenarioBuilder) -> None:
+    """A commit that is larger than a batch of the offsets topic is refused: INVALID_COMMIT_OFFSET_SIZE, and since Kafka
+    4.0 UNKNOWN_SERVER_ERROR."""
     t = ask.topic(partitions=300)
     offsets = Offsets(ask, Classic(ask).id)
     large = tuple({"committed_offset": n, "committed_metadata": "m" * 4000} for n in range(300))
@@ -91,13 +78,9 @@ def offsets_too_large(ask: ScenarioBuilder) -> None:
     ask.setup("EndTxn", 3, ask.of_producer("X1") | {"committed": False})
 
 
-@scenario(
-    "transaction_offsets",
-    "TxnOffsetCommit of a static member whose id was taken over is refused with FENCED_INSTANCE_ID.",
-    level="must",
-    sources=["KIP-447", "org.apache.kafka.coordinator.group.classic.ClassicGroup"],
-)
+@define("transaction_offsets", "KIP-447 ClassicGroup", level="must")
 def txn_offsets_fenced_instance(ask: ScenarioBuilder) -> None:
+    """TxnOffsetCommit of a static member whose id was taken over is refused with FENCED_INSTANCE_ID."""
     t = ask.topic()
     group = Classic(ask)
     group.enter("M1", version=5, group_instance_id="i1")
@@ -122,13 +105,10 @@ def txn_offsets_fenced_instance(ask: ScenarioBuilder) -> None:
     ask.setup("EndTxn", 3, ask.of_producer("X1") | {"committed": False})
 
 
-@scenario(
-    "consumer_groups_classic",
-    "The empty name is that of a group without members for DescribeGroups, DeleteGroups and OffsetCommit; OffsetDelete "
-    "refuses it with INVALID_GROUP_ID.",
-    sources=["org.apache.kafka.coordinator.group.GroupCoordinatorService"],
-)
+@define("consumer_groups_classic", "GroupCoordinatorService")
 def groups_without_name(ask: ScenarioBuilder) -> None:
+    """The empty name is that of a group without members for DescribeGroups, DeleteGroups and OffsetCommit; OffsetDelete
+    refuses it with INVALID_GROUP_ID."""
     t = ask.topic()
     ask.coordinator(ask.let("g", f"c<unique>.{ask.name}.g"))
     for v in ask.versions("DeleteGroups"):
@@ -144,13 +124,9 @@ def groups_without_name(ask: ScenarioBuilder) -> None:
         ask.request(f"v{v} commit by a member", "OffsetCommit", v, member | {"group_id": "", "topics": named})
 
 
-@scenario(
-    "topics",
-    "Requests for more than 10,000 partitions are refused with POLICY_VIOLATION.",
-    releases=("4.4",),
-    sources=["org.apache.kafka.controller.ReplicationControlManager"],
-)
+@define("topics", "ReplicationControlManager", KAFKA_4_4)
 def topics_excessive(ask: ScenarioBuilder) -> None:
+    """Requests for more than 10,000 partitions are refused with POLICY_VIOLATION."""
     t, n = ask.topic(), ask.unknown_topic()
     for v in ask.versions("CreateTopics", 5):
         made = [{"name": n, "num_partitions": EXCESSIVE, "replication_factor": 1}]
@@ -161,13 +137,10 @@ def topics_excessive(ask: ScenarioBuilder) -> None:
     ask.request("t still has one partition", "Metadata", 8, {"topics": [{"name": t}]}, only=["topics"])
 
 
-@scenario(
-    "features",
-    "UpdateFeatures refuses unknown features, levels that do not exist, and downgrades without the right type.",
-    sources=["KIP-584", "org.apache.kafka.controller.FeatureControlManager"],
-    UpdateFeatures=1,
-)
+@define("features", "KIP-584 FeatureControlManager", UpdateFeatures=1)
 def features_refused(ask: ScenarioBuilder) -> None:
+    """UpdateFeatures refuses unknown features, levels that do not exist, and downgrades without the right type."""
+
     def update(case: str, *updates: Step) -> None:
         for v in ask.versions("UpdateFeatures", 1):
             body = {"feature_updates": list(updates), "validate_only": True, "timeout_ms": 10000}
@@ -189,12 +162,9 @@ def features_refused(ask: ScenarioBuilder) -> None:
     update("no feature")
 
 
-@scenario(
-    "telemetry",
-    "PushTelemetry refuses metrics that are larger than telemetry.max.bytes with TELEMETRY_TOO_LARGE.",
-    sources=["KIP-714", "org.apache.kafka.server.ClientMetricsManager"],
-)
+@define("telemetry", "KIP-714 ClientMetricsManager")
 def telemetry_too_large(ask: ScenarioBuilder) -> None:
+    """PushTelemetry refuses metrics that are larger than telemetry.max.bytes with TELEMETRY_TOO_LARGE."""
     ask.setup("GetTelemetrySubscriptions", 0, {"client_instance_id": "ZERO"}, must_succeed=False)
     ask.steps[-1]["bind"] = {"client": "client_instance_id", "Nsub": "subscription_id"}
     body: dict[str, Any] = {"client_instance_id": "$client", "subscription_id": "$Nsub", "terminating": False}
@@ -202,14 +172,10 @@ def telemetry_too_large(ask: ScenarioBuilder) -> None:
     ask.request("one byte too many", "PushTelemetry", 0, large)
 
 
-@scenario(
-    "consumer_groups_kip848",
-    "A commit under another member epoch is refused: STALE_MEMBER_EPOCH since version 9, UNSUPPORTED_VERSION before.",
-    releases=("4.4",),
-    level="must",
-    sources=["KIP-848", "org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroup"],
-)
+@define("consumer_groups_kip848", "KIP-848 ConsumerGroup", KAFKA_4_4, level="must")
 def consumer_group_commit_epochs(ask: ScenarioBuilder) -> None:
+    """A commit under another member epoch is refused: STALE_MEMBER_EPOCH since version 9, UNSUPPORTED_VERSION
+    before."""
     t = ask.topic()
     group = Consumers(ask)
     group.joined(A, t)
@@ -223,13 +189,9 @@ def consumer_group_commit_epochs(ask: ScenarioBuilder) -> None:
     group.leave("leave", A)
 
 
-@scenario(
-    "produce",
-    "Records with a time too far from the broker's are refused with INVALID_TIMESTAMP.",
-    level="must",
-    sources=["KIP-937", "org.apache.kafka.storage.internals.log.LogValidator"],
-)
+@define("produce", "KIP-937 LogValidator", level="must")
 def produce_times_too_far(ask: ScenarioBuilder) -> None:
+    """Records with a time too far from the broker's are refused with INVALID_TIMESTAMP."""
     t = ask.topic(message_timestamp_before_max_ms=1000, message_timestamp_after_max_ms=1000)
     ask.step("bind_now", bind="T1")
     for case, time in (("now", "$T1"), ("an hour ago", "$T1-3600000"), ("in an hour", "$T1+3600000")):

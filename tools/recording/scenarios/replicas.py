@@ -1,9 +1,12 @@
 """ElectLeaders, AlterPartitionReassignments, ListPartitionReassignments, AlterReplicaLogDirs, DescribeQuorum."""
 
+from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import scenario
+from tools.recording.definitions import define
+
+scenario = partial(define, "replicas")
 
 PREFERRED, UNCLEAN = 0, 1
 OWN = {"keep": {"replica_election_results": "topic"}}
@@ -47,13 +50,10 @@ def elect(
     ask.request(case, "ElectLeaders", version, how | {"topic_partitions": topics})
 
 
-@scenario(
-    "replicas",
-    "ElectLeaders answers ELECTION_NOT_NEEDED for partitions whose preferred replica leads, and "
-    "UNKNOWN_TOPIC_OR_PARTITION for unknown partitions.",
-    sources=["KIP-183", "KIP-460", "org.apache.kafka.controller.ReplicationControlManager.electLeaders"],
-)
+@scenario("KIP-183 KIP-460 ReplicationControlManager.electLeaders")
 def elect_leaders(ask: ScenarioBuilder) -> None:
+    """ElectLeaders answers ELECTION_NOT_NEEDED for partitions whose preferred replica leads, and
+    UNKNOWN_TOPIC_OR_PARTITION for unknown partitions."""
     t, n = ask.topic(partitions=2), ask.unknown_topic()
     for v in ask.versions("ElectLeaders"):
         for kind in (PREFERRED, UNCLEAN) if v else (PREFERRED,):
@@ -74,15 +74,10 @@ def elect_leaders(ask: ScenarioBuilder) -> None:
         elect(ask, f"type {kind}", (t, [0]), kind=kind)
 
 
-@scenario(
-    "replicas",
-    "A preferred election makes the first replica of a partition its leader, and an unclean election changes "
-    "nothing while there is a leader.",
-    level="must",
-    sources=["KIP-460", "org.apache.kafka.controller.ReplicationControlManager.electLeader"],
-    brokers=3,
-)
+@scenario("KIP-460 ReplicationControlManager.electLeader", level="must", brokers=3)
 def elect_preferred_leaders(ask: ScenarioBuilder) -> None:
+    """A preferred election makes the first replica of a partition its leader, and an unclean election changes nothing
+    while there is a leader."""
     t, u = placed(ask, "t", [1, 2, 3], [2, 3, 1]), placed(ask, "u", [3, 1])
     move(ask, "other leaders preferred", (t, 0, [2, 1, 3]), (t, 1, [2, 1, 3]), (u, 0, [1, 3]))
     wait_for_reassignments(ask, t, 2)
@@ -97,13 +92,10 @@ def elect_preferred_leaders(ask: ScenarioBuilder) -> None:
     ask.request("all again", "ElectLeaders", 2, {"election_type": PREFERRED, "topic_partitions": None}, **OWN)
 
 
-@scenario(
-    "replicas",
-    "AlterPartitionReassignments answers INVALID_REPLICA_ASSIGNMENT for impossible replicas and "
-    "NO_REASSIGNMENT_IN_PROGRESS for a cancellation without a reassignment.",
-    sources=["KIP-455", "org.apache.kafka.controller.ReplicationControlManager.alterPartitionReassignments"],
-)
+@scenario("KIP-455 ReplicationControlManager.alterPartitionReassignments")
 def reassignment_errors(ask: ScenarioBuilder) -> None:
+    """AlterPartitionReassignments answers INVALID_REPLICA_ASSIGNMENT for impossible replicas and
+    NO_REASSIGNMENT_IN_PROGRESS for a cancellation without a reassignment."""
     t, n = ask.topic(partitions=2), ask.unknown_topic()
     for v in ask.versions("AlterPartitionReassignments"):
         for name, replicas in (
@@ -129,14 +121,10 @@ def reassignment_errors(ask: ScenarioBuilder) -> None:
     state(ask, "nothing has changed", t)
 
 
-@scenario(
-    "replicas",
-    "ListPartitionReassignments answers an empty list while no reassignment is in progress, also for unknown and "
-    "illegal topics.",
-    level="detail",
-    sources=["KIP-455", "org.apache.kafka.controller.ReplicationControlManager.listPartitionReassignments"],
-)
+@scenario("KIP-455 ReplicationControlManager.listPartitionReassignments", level="detail")
 def list_reassignments(ask: ScenarioBuilder) -> None:
+    """ListPartitionReassignments answers an empty list while no reassignment is in progress, also for unknown and
+    illegal topics."""
     t, n = ask.topic(partitions=2), ask.unknown_topic()
     for case, topics in (
         ("all", None),
@@ -151,15 +139,10 @@ def list_reassignments(ask: ScenarioBuilder) -> None:
     ask.request("in no time", "ListPartitionReassignments", 0, {"topics": None, "timeout_ms": 0})
 
 
-@scenario(
-    "replicas",
-    "AlterPartitionReassignments moves partitions to other brokers, changes their order and number of replicas, and "
-    "elects another leader if the old one is removed.",
-    level="must",
-    sources=["KIP-455", "org.apache.kafka.controller.ReplicationControlManager.alterPartitionReassignment"],
-    brokers=3,
-)
+@scenario("KIP-455 ReplicationControlManager.alterPartitionReassignment", level="must", brokers=3)
 def reassignments(ask: ScenarioBuilder) -> None:
+    """AlterPartitionReassignments moves partitions to other brokers, changes their order and number of replicas, and
+    elects another leader if the old one is removed."""
     for number, (before, after) in enumerate(
         (
             ([1, 2], [1, 3]),
@@ -217,14 +200,10 @@ def _one_record(topic: str) -> Step:
     }
 
 
-@scenario(
-    "replicas",
-    "AlterReplicaLogDirs answers LOG_DIR_NOT_FOUND for directories that the broker does not have, and "
-    "UNKNOWN_TOPIC_OR_PARTITION for unknown partitions.",
-    level="detail",
-    sources=["KIP-113", "kafka.server.ReplicaManager.alterReplicaLogDirs"],
-)
+@scenario("KIP-113 ReplicaManager.alterReplicaLogDirs", level="detail")
 def alter_replica_log_dirs(ask: ScenarioBuilder) -> None:
+    """AlterReplicaLogDirs answers LOG_DIR_NOT_FOUND for directories that the broker does not have, and
+    UNKNOWN_TOPIC_OR_PARTITION for unknown partitions."""
     t, n = ask.topic(partitions=2), ask.unknown_topic()
 
     def put(case: str, path: str, *wanted: tuple[str, list[int]]) -> None:
@@ -245,14 +224,11 @@ def alter_replica_log_dirs(ask: ScenarioBuilder) -> None:
         ask.request(f"v{version} nothing", "AlterReplicaLogDirs", version, {"dirs": []})
 
 
-@scenario(
-    "replicas",
-    "DescribeQuorum answers UNKNOWN_TOPIC_OR_PARTITION for every partition of the request, unless it names only "
-    "that of the cluster metadata.",
-    level="detail",
-    sources=["KIP-595", "KIP-853", "org.apache.kafka.raft.KafkaRaftClient.handleDescribeQuorumRequest"],
-)
+@scenario("KIP-595 KIP-853 KafkaRaftClient.handleDescribeQuorumRequest", level="detail")
 def describe_quorum(ask: ScenarioBuilder) -> None:
+    """DescribeQuorum answers UNKNOWN_TOPIC_OR_PARTITION for every partition of the request, unless it names only that
+    of the cluster metadata."""
+
     def about(*wanted: tuple[str, list[int]]) -> Step:
         return {"topics": [{"topic_name": t, "partitions": [{"partition_index": p} for p in ps]} for t, ps in wanted]}
 

@@ -1,11 +1,14 @@
 """Configurations of groups and client metrics subscriptions, ListConfigResources, and client telemetry."""
 
+from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder
-from tools.recording.definitions import scenario
+from tools.recording.definitions import KAFKA_3_9, KAFKA_4_4, define
 
 from .configurations import APPEND, DELETE, SET, SUBTRACT, alter, describe, resource
+
+scenario = partial(define, "configurations")
 
 METRICS, GROUP = 16, 32
 SESSION, HEARTBEAT = "consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"
@@ -22,14 +25,9 @@ def wait_for_config(ask: ScenarioBuilder, kind: int, name: str, key: str, value:
     ask.until("DescribeConfigs", 1, body, "results.0.configs.0.value", value)
 
 
-@scenario(
-    "configurations",
-    "Release 3.9 with its default group coordinator answers INVALID_REQUEST for the resource type of groups.",
-    ("3.9",),
-    level="detail",
-    sources=["KIP-848", "kafka.server.ConfigHelper.describeConfigs"],
-)
+@scenario("KIP-848 ConfigHelper.describeConfigs", KAFKA_3_9, level="detail")
 def group_configs_before(ask: ScenarioBuilder) -> None:
+    """Release 3.9 with its default group coordinator answers INVALID_REQUEST for the resource type of groups."""
     g = ask.let("g", f"c<unique>.{ask.name}.g")
     describe(ask, "all", resource(GROUP, g, all_keys=True))
     describe(ask, "no name", resource(GROUP, "", all_keys=True))
@@ -47,18 +45,10 @@ def group_configs_before(ask: ScenarioBuilder) -> None:
     replace(ask, "replaced by nothing", GROUP, g)
 
 
-@scenario(
-    "configurations",
-    "Properties of a group can be set, replaced and described, and values outside of the limits of the broker are "
-    "answered with INVALID_CONFIG.",
-    ("4.4",),
-    sources=[
-        "KIP-848",
-        "org.apache.kafka.coordinator.group.GroupConfig.validate",
-        "kafka.server.ConfigHelper.createGroupConfigEntry",
-    ],
-)
+@scenario("KIP-848 GroupConfig.validate ConfigHelper.createGroupConfigEntry", KAFKA_4_4)
 def group_configs(ask: ScenarioBuilder) -> None:
+    """Properties of a group can be set, replaced and described, and values outside of the limits of the broker are
+    answered with INVALID_CONFIG."""
     g, h = ask.let("g", f"c<unique>.{ask.name}.g"), ask.let("h", f"c<unique>.{ask.name}.h")
     for v in ask.versions("DescribeConfigs", 1):
         describe(ask, f"v{v}", resource(GROUP, g, all_keys=True), version=v)
@@ -93,15 +83,10 @@ def group_configs(ask: ScenarioBuilder) -> None:
     wait_for_config(ask, GROUP, g, HEARTBEAT, "5000")
 
 
-@scenario(
-    "configurations",
-    "Release 4.4 validates the group properties of share and streams groups against the limits of the broker and "
-    "answers INVALID_CONFIG outside of them.",
-    ("4.4",),
-    level="detail",
-    sources=["KIP-932", "KIP-1071", "org.apache.kafka.coordinator.group.GroupConfig.validate"],
-)
+@scenario("KIP-932 KIP-1071 GroupConfig.validate", KAFKA_4_4, level="detail")
 def group_configs_later(ask: ScenarioBuilder) -> None:
+    """Release 4.4 validates the group properties of share and streams groups against the limits of the broker and
+    answers INVALID_CONFIG outside of them."""
     g = ask.let("g", f"c<unique>.{ask.name}.g")
     for name, values in (
         ("share.session.timeout.ms", ("44999", "50000")),
@@ -130,13 +115,10 @@ def group_configs_later(ask: ScenarioBuilder) -> None:
     replace(ask, "nothing", GROUP, g)
 
 
-@scenario(
-    "telemetry",
-    "Client metrics subscriptions can be set, replaced and described, and invalid intervals and match patterns are "
-    "rejected.",
-    sources=["KIP-714", "org.apache.kafka.server.metrics.ClientMetricsConfigs.validate"],
-)
+@define("telemetry", "KIP-714 ClientMetricsConfigs.validate")
 def client_metrics_configs(ask: ScenarioBuilder) -> None:
+    """Client metrics subscriptions can be set, replaced and described, and invalid intervals and match patterns are
+    rejected."""
     m = ask.let("m", f"c<unique>.{ask.name}.m")
     for v in ask.versions("DescribeConfigs", 1):
         describe(ask, f"v{v}", resource(METRICS, m, all_keys=True), version=v)
@@ -181,13 +163,10 @@ def client_metrics_configs(ask: ScenarioBuilder) -> None:
     describe(ask, "is removed", resource(METRICS, m, all_keys=True))
 
 
-@scenario(
-    "configurations",
-    "ListConfigResources lists the resources with a configuration by type, and answers UNSUPPORTED_VERSION for "
-    "types that its version does not support.",
-    sources=["KIP-1142", "kafka.server.KafkaApis.handleListClientMetricsResources"],
-)
+@scenario("KIP-1142 KafkaApis.handleListClientMetricsResources")
 def list_config_resources(ask: ScenarioBuilder) -> None:
+    """ListConfigResources lists the resources with a configuration by type, and answers UNSUPPORTED_VERSION for types
+    that its version does not support."""
     g, m = ask.let("g", f"c<unique>.{ask.name}.g"), ask.let("m", f"c<unique>.{ask.name}.m")
     t = ask.topic()
     has_groups = ask.release >= "4"
@@ -211,17 +190,14 @@ def list_config_resources(ask: ScenarioBuilder) -> None:
     alter(ask, "no metrics", METRICS, m, ("interval.ms", DELETE, None))
 
 
-@scenario(
+@define(
     "telemetry",
-    "A broker assigns a client instance id and a subscription, answers THROTTLING_QUOTA_EXCEEDED to early requests, "
-    "and rejects pushes with an unknown subscription or codec.",
-    sources=[
-        "KIP-714",
-        "org.apache.kafka.server.ClientMetricsManager.processGetTelemetrySubscriptionRequest",
-        "org.apache.kafka.server.ClientMetricsManager.processPushTelemetryRequest",
-    ],
+    "KIP-714 ClientMetricsManager.processGetTelemetrySubscriptionRequest "
+    "ClientMetricsManager.processPushTelemetryRequest",
 )
 def telemetry(ask: ScenarioBuilder) -> None:
+    """A broker assigns a client instance id and a subscription, answers THROTTLING_QUOTA_EXCEEDED to early requests,
+    and rejects pushes with an unknown subscription or codec."""
     m = ask.let("m", f"c<unique>.{ask.name}.m")
     bind = {"c": "client_instance_id", "Nsub": "subscription_id"}
     only = {"only": ["error_code", "client_instance_id", "push_interval_ms", "telemetry_max_bytes"]}

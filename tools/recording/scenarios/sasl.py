@@ -3,17 +3,15 @@
 Connections whose name starts with `anonymous` are not authenticated when they are opened.
 """
 
+from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step, batch
-from tools.recording.definitions import scenario
-from tools.recording.rights import EVERY_RELEASE, ends
+from tools.recording.definitions import EVERY_RELEASE, define
+from tools.recording.rights import ends
 
-SOURCES = (
-    *("KIP-43", "KIP-152", "KIP-368"),
-    "org.apache.kafka.common.security.authenticator.SaslServerAuthenticator",
-    "org.apache.kafka.common.security.plain.internals.PlainSaslServer",
-)
+scenario = partial(define, "authorization", releases=EVERY_RELEASE, acl=True)
+
 RIGHT = "\0user\0user"
 PLAIN: Step = {"mechanism": "PLAIN"}
 NO_TOPICS: Step = {"topics": []}
@@ -58,16 +56,10 @@ def usable(ask: ScenarioBuilder, case: str, conn: str) -> None:
     ask.request(f"{case}, then DescribeAcls", "DescribeAcls", 2, wanted | anyone, conn=conn)
 
 
-@scenario(
-    "authorization",
-    "PLAIN accepts an identity, a user and a password between two zero bytes, where the identity is empty or the user; "
-    "another token is answered with SASL_AUTHENTICATION_FAILED, and the connection is closed.",
-    EVERY_RELEASE,
-    level="must",
-    sources=SOURCES,
-    acl=True,
-)
+@scenario("KIP-43 KIP-152 KIP-368 SaslServerAuthenticator PlainSaslServer", level="must")
 def sasl_plain_tokens(ask: ScenarioBuilder) -> None:
+    """PLAIN accepts an identity, a user and a password between two zero bytes, where the identity is empty or the user;
+    another token is answered with SASL_AUTHENTICATION_FAILED, and the connection is closed."""
     for v in ends(ask.versions("SaslAuthenticate")):
         for number, (case, token) in enumerate(TOKENS.items()):
             conn = f"anonymous-{v}-{number}"
@@ -76,16 +68,10 @@ def sasl_plain_tokens(ask: ScenarioBuilder) -> None:
             usable(ask, f"v{v}: {case}", conn)
 
 
-@scenario(
-    "authorization",
-    "After SaslHandshake v0, the client sends a token without a request header; the broker answers with a token, or "
-    "closes the connection.",
-    EVERY_RELEASE,
-    level="must",
-    sources=SOURCES,
-    acl=True,
-)
+@scenario("KIP-43 KIP-152 KIP-368 SaslServerAuthenticator PlainSaslServer", level="must")
 def sasl_raw_tokens(ask: ScenarioBuilder) -> None:
+    """After SaslHandshake v0, the client sends a token without a request header; the broker answers with a token, or
+    closes the connection."""
     for number, (case, token) in enumerate(TOKENS.items()):
         conn = f"anonymous-{number}"
         ask.request(f"{case}: handshake", "SaslHandshake", 0, PLAIN, conn=conn)
@@ -113,16 +99,10 @@ def sasl_raw_tokens(ask: ScenarioBuilder) -> None:
     ask.step("token", case="second token", data=RIGHT, conn=conn)
 
 
-@scenario(
-    "authorization",
-    "ApiVersions is answered once before the handshake; a request between handshake and authentication is answered "
-    "with ILLEGAL_SASL_STATE, and every other request closes the connection.",
-    EVERY_RELEASE,
-    level="must",
-    sources=(*SOURCES, "KIP-511"),
-    acl=True,
-)
+@scenario("KIP-43 KIP-152 KIP-368 SaslServerAuthenticator PlainSaslServer KIP-511", level="must")
 def sasl_sequences(ask: ScenarioBuilder) -> None:
+    """ApiVersions is answered once before the handshake; a request between handshake and authentication is answered
+    with ILLEGAL_SASL_STATE, and every other request closes the connection."""
     only = {"only": ["error_code", "connection"]}
     last = ask.versions("ApiVersions")[-1]
     who = {"client_software_name": "conformance", "client_software_version": "1"}
@@ -175,16 +155,11 @@ def sasl_sequences(ask: ScenarioBuilder) -> None:
             ask.request(f"{api} after failed authentication", api, version, body, conn=failed)
 
 
-@scenario(
-    "authorization",
-    "An authenticated connection cannot authenticate again if sessions have no lifetime: SaslHandshake and "
-    "SaslAuthenticate are answered with ILLEGAL_SASL_STATE, and the connection remains usable.",
-    EVERY_RELEASE,
-    level="should",
-    sources=SOURCES,
-    acl=True,
-)
+@scenario("KIP-43 KIP-152 KIP-368 SaslServerAuthenticator PlainSaslServer")
 def sasl_again(ask: ScenarioBuilder) -> None:
+    """An authenticated connection cannot authenticate again if sessions have no lifetime: SaslHandshake and
+    SaslAuthenticate are answered with ILLEGAL_SASL_STATE, and the connection remains usable."""
+
     def authenticated(name: str, token: str = RIGHT) -> str:
         conn = f"anonymous-{name}"
         handshake(ask, conn)
@@ -213,16 +188,11 @@ def sasl_again(ask: ScenarioBuilder) -> None:
     usable(ask, "admin", conn)
 
 
-@scenario(
-    "authorization",
-    "Before authentication, the broker closes connections that send frames larger than sasl.server.max.receive.size, "
-    "other protocols, or requests that it cannot decode.",
-    EVERY_RELEASE,
-    level="must",
-    sources=SOURCES,
-    acl=True,
-)
+@scenario("KIP-43 KIP-152 KIP-368 SaslServerAuthenticator PlainSaslServer", level="must")
 def sasl_garbage(ask: ScenarioBuilder) -> None:
+    """Before authentication, the broker closes connections that send frames larger than sasl.server.max.receive.size,
+    other protocols, or requests that it cannot decode."""
+
     def raw(case: str, data: bytes, framed: bool = True, **more: Any) -> None:
         fields: Step = {"hex": data.hex(), "framed": framed, "timeout_ms": 1500, "conn": "anonymous-raw"} | more
         ask.step("raw", case=case, **fields)

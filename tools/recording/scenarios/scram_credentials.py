@@ -1,12 +1,14 @@
 """SCRAM credentials of users (KIP-554)."""
 
+from functools import partial
+
 from kafkalet.conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import scenario
-from tools.recording.rights import EVERY_RELEASE
+from tools.recording.definitions import EVERY_RELEASE, define
+
+scenario = partial(define, "credentials", releases=EVERY_RELEASE, AlterUserScramCredentials=0)
 
 ALTER, SEE = "AlterUserScramCredentials", "DescribeUserScramCredentials"
 SHA_256, SHA_512 = 1, 2
-SOURCES = ["KIP-554", "org.apache.kafka.controller.ScramControlManager", "kafka.server.ZkAdminManager"]
 
 
 def put(user: str, mechanism: int = SHA_256, iterations: int = 4096, password: str = "salted password") -> Step:  # noqa: S107
@@ -29,14 +31,9 @@ def alter(ask: ScenarioBuilder, case: str, *entries: Step, users: tuple[str, ...
     ask.request(f"{case}: described", SEE, 0, {"users": [{"name": user} for user in users]})
 
 
-@scenario(
-    "credentials",
-    "AlterUserScramCredentials stores, replaces and removes credentials of both mechanisms.",
-    EVERY_RELEASE,
-    sources=SOURCES,
-    AlterUserScramCredentials=0,
-)
+@scenario("KIP-554 ScramControlManager ZkAdminManager")
 def scram_credentials_of_mechanisms(ask: ScenarioBuilder) -> None:
+    """AlterUserScramCredentials stores, replaces and removes credentials of both mechanisms."""
     a, b = users = ask.let("a", f"c<unique>.{ask.name}.a"), ask.let("b", f"c<unique>.{ask.name}.b")
     alter(ask, "store two", put(a), put(b, SHA_512, 16384), users=users)
     alter(ask, "store the other mechanism", put(a, SHA_512, 5000), users=users)
@@ -45,14 +42,9 @@ def scram_credentials_of_mechanisms(ask: ScenarioBuilder) -> None:
     alter(ask, "remove what is left", drop(a, SHA_512), users=users)
 
 
-@scenario(
-    "credentials",
-    "AlterUserScramCredentials in KRaft mode refuses a user that is named twice; with ZooKeeper, only a mechanism.",
-    EVERY_RELEASE,
-    sources=SOURCES,
-    AlterUserScramCredentials=0,
-)
+@scenario("KIP-554 ScramControlManager ZkAdminManager")
 def scram_credentials_twice(ask: ScenarioBuilder) -> None:
+    """AlterUserScramCredentials in KRaft mode refuses a user that is named twice; with ZooKeeper, only a mechanism."""
     a, b = users = ask.let("a", f"c<unique>.{ask.name}.a"), ask.let("b", f"c<unique>.{ask.name}.b")
     alter(ask, "both mechanisms", put(a), put(a, SHA_512), put(b), users=users)
     alter(ask, "one", put(a), users=users)
@@ -63,14 +55,9 @@ def scram_credentials_twice(ask: ScenarioBuilder) -> None:
     alter(ask, "remove one that does not exist and store it", drop(a, SHA_512), put(a, SHA_512), users=users)
 
 
-@scenario(
-    "credentials",
-    "AlterUserScramCredentials answers one error for each user.",
-    EVERY_RELEASE,
-    sources=SOURCES,
-    AlterUserScramCredentials=0,
-)
+@scenario("KIP-554 ScramControlManager ZkAdminManager")
 def scram_credentials_refused(ask: ScenarioBuilder) -> None:
+    """AlterUserScramCredentials answers one error for each user."""
     a, b = users = ask.let("a", f"c<unique>.{ask.name}.a"), ask.let("b", f"c<unique>.{ask.name}.b")
     alter(ask, "unknown mechanism and too few iterations", put(a, 9), put(a, SHA_256, 1), put(b), users=users)
     alter(ask, "too many iterations and unknown mechanism", put(a, SHA_256, 20000), put(a, 9), users=users)

@@ -1,7 +1,7 @@
 """APIs of security on a broker without authorizer, SASL and TLS: ACLs, delegation tokens, SCRAM credentials."""
 
 from kafkalet.conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import scenario
+from tools.recording.definitions import KAFKA_4_4, define
 
 ANY, TOPIC, LITERAL, READ, ALLOW = 1, 2, 3, 3, 3
 SHA_256, SHA_512 = 1, 2
@@ -22,13 +22,9 @@ def acl_filter(name: str | None, **more: object) -> Step:
     return what | anyone | more
 
 
-@scenario(
-    "authorization",
-    "A broker without an authorizer answers requests that concern ACLs with SECURITY_DISABLED.",
-    sources=["KIP-140", "kafka.server.AclApis"],
-    CreateAcls=1,
-)
+@define("authorization", "KIP-140 AclApis", CreateAcls=1)
 def acls_without_authorizer(ask: ScenarioBuilder) -> None:
+    """A broker without an authorizer answers requests that concern ACLs with SECURITY_DISABLED."""
     for v in ask.versions("DescribeAcls"):
         ask.request(f"v{v}: describe", "DescribeAcls", v, acl_filter("t"))
     for v in ask.versions("CreateAcls"):
@@ -39,13 +35,9 @@ def acls_without_authorizer(ask: ScenarioBuilder) -> None:
         ask.request(f"v{v}: delete nothing", "DeleteAcls", v, {"filters": []})
 
 
-@scenario(
-    "authorization",
-    "Delegation tokens are refused on connections without authentication with DELEGATION_TOKEN_REQUEST_NOT_ALLOWED.",
-    sources=["KIP-48", "kafka.server.KafkaApis"],
-    CreateDelegationToken=1,
-)
+@define("authorization", "KIP-48 KafkaApis", CreateDelegationToken=1)
 def tokens_without_authentication(ask: ScenarioBuilder) -> None:
+    """Delegation tokens are refused on connections without authentication with DELEGATION_TOKEN_REQUEST_NOT_ALLOWED."""
     for v in ask.versions("CreateDelegationToken"):
         ask.request(f"v{v}: create", "CreateDelegationToken", v, {"renewers": [], "max_lifetime_ms": -1})
     for v in ask.versions("RenewDelegationToken"):
@@ -57,13 +49,9 @@ def tokens_without_authentication(ask: ScenarioBuilder) -> None:
         ask.request(f"v{v}: describe those of a user", "DescribeDelegationToken", v, {"owners": [ALICE]})
 
 
-@scenario(
-    "configurations",
-    "DescribeUserScramCredentials answers RESOURCE_NOT_FOUND for unknown users and DUPLICATE_RESOURCE for repeats.",
-    sources=["KIP-554", "org.apache.kafka.image.ScramImage"],
-    DescribeUserScramCredentials=0,
-)
+@define("configurations", "KIP-554 ScramImage", DescribeUserScramCredentials=0)
 def scram_describe(ask: ScenarioBuilder) -> None:
+    """DescribeUserScramCredentials answers RESOURCE_NOT_FOUND for unknown users and DUPLICATE_RESOURCE for repeats."""
     a, b = ask.let("a", "c<unique>.a"), ask.let("b", "c<unique>.b")
 
     def describe(case: str, *users: str) -> None:
@@ -77,13 +65,9 @@ def scram_describe(ask: ScenarioBuilder) -> None:
     describe("empty name", "")
 
 
-@scenario(
-    "authorization",
-    "AlterUserScramCredentials stores credentials, and names the error of each user that it refuses.",
-    sources=["KIP-554", "org.apache.kafka.controller.ScramControlManager"],
-    AlterUserScramCredentials=0,
-)
+@define("authorization", "KIP-554 ScramControlManager", AlterUserScramCredentials=0)
 def scram_alter(ask: ScenarioBuilder) -> None:
+    """AlterUserScramCredentials stores credentials, and names the error of each user that it refuses."""
     a, b, c = (ask.let(name, f"c<unique>.{name}") for name in "abc")
 
     def upsertion(user: str, mechanism: int = SHA_256, iterations: int = 4096) -> Step:
@@ -124,24 +108,16 @@ def scram_alter(ask: ScenarioBuilder) -> None:
     alter("delete it", deletions=(deletion(b, SHA_512),))
 
 
-@scenario(
-    "metadata",
-    "UnregisterBroker answers BROKER_ID_NOT_REGISTERED for a broker that is not registered.",
-    sources=["KIP-500", "org.apache.kafka.controller.ClusterControlManager"],
-    UnregisterBroker=0,
-)
+@define("metadata", "KIP-500 ClusterControlManager", UnregisterBroker=0)
 def unregister_unknown_broker(ask: ScenarioBuilder) -> None:
+    """UnregisterBroker answers BROKER_ID_NOT_REGISTERED for a broker that is not registered."""
     for broker_id in (4711, -1):
         ask.request(f"id {broker_id}", "UnregisterBroker", 0, {"broker_id": broker_id})
 
 
-@scenario(
-    "metadata",
-    "Controllers with static voters refuse to add or remove a voter.",
-    sources=["KIP-853", "org.apache.kafka.raft.KafkaRaftClient"],
-    AddRaftVoter=0,
-)
+@define("metadata", "KIP-853 KafkaRaftClient", AddRaftVoter=0)
 def raft_voters_are_static(ask: ScenarioBuilder) -> None:
+    """Controllers with static voters refuse to add or remove a voter."""
     directory = ask.let("D", "0f0f0f0f-1111-4222-8333-444455556666")
     listener = {"name": "CONTROLLER", "host": "127.0.0.1", "port": 9999}
     for cluster, cluster_id in {"no": None, "another": "another"}.items():
@@ -152,13 +128,8 @@ def raft_voters_are_static(ask: ScenarioBuilder) -> None:
         ask.request(f"remove, {cluster} cluster id", "RemoveRaftVoter", 0, voter)
 
 
-@scenario(
-    "metadata",
-    "UnregisterController answers with an error for a controller that is not registered.",
-    releases=("4.4",),
-    sources=["org.apache.kafka.controller.ClusterControlManager"],
-    UnregisterController=0,
-)
+@define("metadata", "ClusterControlManager", KAFKA_4_4, UnregisterController=0)
 def unregister_unknown_controller(ask: ScenarioBuilder) -> None:
+    """UnregisterController answers with an error for a controller that is not registered."""
     for controller_id in (4711, -1):
         ask.request(f"id {controller_id}", "UnregisterController", 0, {"controller_id": controller_id})

@@ -1,9 +1,12 @@
 """Requests for a partition that are sent to its leader, to a follower, and to a broker without a replica."""
 
+from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step, batch
-from tools.recording.definitions import scenario
+from tools.recording.definitions import define
+
+scenario = partial(define, "several_brokers", brokers=3)
 
 AREA = "several_brokers"
 LEADER, FOLLOWER, OTHER = 1, 2, 3
@@ -55,15 +58,10 @@ def as_replica(body: Step, version: int, replica_id: int) -> Step:
     return body | {"replica_id": replica_id}
 
 
-@scenario(
-    AREA,
-    "A broker that does not lead the partition answers Produce with NOT_LEADER_OR_FOLLOWER, since version 10 with "
-    "the current leader.",
-    level="must",
-    sources=["KIP-951", "kafka.server.KafkaApis"],
-    brokers=3,
-)
+@scenario("KIP-951 KafkaApis", level="must")
 def brokers_produce(ask: ScenarioBuilder) -> None:
+    """A broker that does not lead the partition answers Produce with NOT_LEADER_OR_FOLLOWER, since version 10 with the
+    current leader."""
     t = ask.spread_topic("t", [LEADER, FOLLOWER])
     for v in ask.versions("Produce"):
         magic = {0: 0, 1: 0, 2: 1}.get(v, 2)
@@ -85,15 +83,10 @@ def brokers_produce(ask: ScenarioBuilder) -> None:
     ask.step("request_then_apiversions", case="acks 0 at a follower", **unanswered)
 
 
-@scenario(
-    AREA,
-    "A follower serves consumers since Fetch 11, and answers older versions with NOT_LEADER_OR_FOLLOWER, as a broker "
-    "without a replica does.",
-    level="must",
-    sources=["KIP-392", "KIP-951", "kafka.server.ReplicaManager"],
-    brokers=3,
-)
+@scenario("KIP-392 KIP-951 ReplicaManager", level="must")
 def brokers_fetch(ask: ScenarioBuilder) -> None:
+    """A follower serves consumers since Fetch 11, and answers older versions with NOT_LEADER_OR_FOLLOWER, as a broker
+    without a replica does."""
     t = ask.spread_topic("t", [LEADER, FOLLOWER])
     write(ask, t, batch(10, 20))
     write(ask, t, batch(30))
@@ -121,13 +114,9 @@ def brokers_fetch(ask: ScenarioBuilder) -> None:
     ask.request("the session again", "Fetch", 12, again, conn="at-1")
 
 
-@scenario(
-    AREA,
-    "A leader serves the replicas of the partition as followers, and refuses other replica ids.",
-    sources=["KIP-903", "kafka.cluster.Partition"],
-    brokers=3,
-)
+@scenario("KIP-903 Partition")
 def brokers_fetch_replica_ids(ask: ScenarioBuilder) -> None:
+    """A leader serves the replicas of the partition as followers, and refuses other replica ids."""
     t = ask.spread_topic("t", [LEADER, FOLLOWER])
     write(ask, t, batch(10, 20))
     write(ask, t, batch(30))
@@ -148,14 +137,9 @@ def brokers_fetch_replica_ids(ask: ScenarioBuilder) -> None:
             ask.request(f"v{v} replica 2 out of range at {offset}", "Fetch", v, body, conn="at-1")
 
 
-@scenario(
-    AREA,
-    "ListOffsets is answered by the leader only, except for replica id -2, which any replica answers.",
-    level="must",
-    sources=["KIP-320", "kafka.cluster.Partition"],
-    brokers=3,
-)
+@scenario("KIP-320 Partition", level="must")
 def brokers_list_offsets(ask: ScenarioBuilder) -> None:
+    """ListOffsets is answered by the leader only, except for replica id -2, which any replica answers."""
     t = ask.spread_topic("t", [LEADER, FOLLOWER])
     write(ask, t, batch(10, 20))
     write(ask, t, batch(30))
@@ -181,14 +165,10 @@ def brokers_list_offsets(ask: ScenarioBuilder) -> None:
             listed(f"epoch {epoch}, {place}, debugging", 5, node, -1, -2, current_leader_epoch=epoch)
 
 
-@scenario(
-    AREA,
-    "The leader answers DeleteRecords with the low watermark of all replicas, and followers advance their log start "
-    "offset too.",
-    sources=["KIP-107", "kafka.server.ReplicaManager"],
-    brokers=3,
-)
+@scenario("KIP-107 ReplicaManager")
 def brokers_delete_records(ask: ScenarioBuilder) -> None:
+    """The leader answers DeleteRecords with the low watermark of all replicas, and followers advance their log start
+    offset too."""
     t = ask.spread_topic("t", [LEADER, FOLLOWER])
     write(ask, t, batch(10, 20))
     write(ask, t, batch(30, 40))
@@ -210,13 +190,9 @@ def brokers_delete_records(ask: ScenarioBuilder) -> None:
         ask.request(f"follower from {offset}", "Fetch", 12, reading(t, offset), conn="at-2")
 
 
-@scenario(
-    AREA,
-    "OffsetForLeaderEpoch and DescribeProducers are answered by the leader of the partition only.",
-    sources=["KIP-320", "KIP-664", "kafka.server.ReplicaManager"],
-    brokers=3,
-)
+@scenario("KIP-320 KIP-664 ReplicaManager")
 def brokers_leader_only(ask: ScenarioBuilder) -> None:
+    """OffsetForLeaderEpoch and DescribeProducers are answered by the leader of the partition only."""
     t = ask.spread_topic("t", [LEADER, FOLLOWER])
     write(ask, t, batch(10, 20))
     replicated(ask, t, 2)

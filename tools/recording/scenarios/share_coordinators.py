@@ -1,23 +1,20 @@
 """Share groups and streams groups in a cluster of several brokers: requests to a broker that is not responsible."""
 
+from functools import partial
+
 from kafkalet.conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import scenario
+from tools.recording.definitions import KAFKA_4_4, define
 
 from .coordinators import ELSEWHERE, found
+
+scenario = partial(define, "share_groups", releases=KAFKA_4_4, brokers=3)
 
 M = "AAAAAAAAAAAAAAAAAAAAAQ"
 
 
-@scenario(
-    "share_groups",
-    "A broker that does not coordinate a share group or streams group answers NOT_COORDINATOR.",
-    releases=("4.4",),
-    level="must",
-    sources=["KIP-932", "KIP-1071", "org.apache.kafka.coordinator.group.GroupCoordinatorService"],
-    brokers=3,
-    ShareGroupHeartbeat=1,
-)
+@scenario("KIP-932 KIP-1071 GroupCoordinatorService", level="must", ShareGroupHeartbeat=1)
 def share_not_coordinator(ask: ScenarioBuilder) -> None:
+    """A broker that does not coordinate a share group or streams group answers NOT_COORDINATOR."""
     t = ask.spread_topic("t", [1, 2])
     g = found(ask, "g")
     member: Step = {"group_id": g, "member_id": M, "member_epoch": 0, "subscribed_topic_names": [t]}
@@ -39,16 +36,9 @@ def share_not_coordinator(ask: ScenarioBuilder) -> None:
             ask.request(f"{api} v{v}", api, v, body, conn=ELSEWHERE)
 
 
-@scenario(
-    "share_groups",
-    "A broker that does not lead the partition answers NOT_LEADER_OR_FOLLOWER to ShareFetch.",
-    releases=("4.4",),
-    level="must",
-    sources=["KIP-932", "kafka.server.KafkaApis"],
-    brokers=3,
-    ShareFetch=1,
-)
+@scenario("KIP-932 KafkaApis", level="must", ShareFetch=1)
 def share_not_leader(ask: ScenarioBuilder) -> None:
+    """A broker that does not lead the partition answers NOT_LEADER_OR_FOLLOWER to ShareFetch."""
     t = ask.spread_topic("t", [1, 2])
     found(ask, "g")
     who = {"group_id": "$g", "member_id": M}

@@ -1,14 +1,16 @@
 """Share groups (KIP-932): their members, fetches, acknowledgements and offsets, and the errors of each API."""
 
+from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step, batch
-from tools.recording.definitions import scenario
+from tools.recording.definitions import KAFKA_4_4, define
+
+scenario = partial(define, "share_groups", releases=KAFKA_4_4)
 
 M, N = "AAAAAAAAAAAAAAAAAAAAAQ", "AAAAAAAAAAAAAAAAAAAAAg"
 """Member ids; since KIP-932, clients choose them, as UUIDs in base64."""
 UNKNOWN_ID = "0f0f0f0f-1111-4222-8333-444455556666"
-FOUR = ("4.4",)
 ACCEPT, RELEASE, REJECT, RENEW = 1, 2, 3, 4
 GONE, OPEN = -1, 0
 
@@ -59,14 +61,9 @@ def of(topic: str, *acknowledged: tuple[int, int, int], partition: int = 0) -> S
     return {"topic_id": topic, "partitions": [{"partition_index": partition, "acknowledgement_batches": batches}]}
 
 
-@scenario(
-    "share_groups",
-    "ShareGroupHeartbeat refuses requests without group, member or topics, unknown members, and wrong epochs.",
-    FOUR,
-    sources=["KIP-932", "org.apache.kafka.coordinator.group.GroupMetadataManager"],
-    ShareGroupHeartbeat=1,
-)
+@scenario("KIP-932 GroupMetadataManager", ShareGroupHeartbeat=1)
 def share_heartbeat_errors(ask: ScenarioBuilder) -> None:
+    """ShareGroupHeartbeat refuses requests without group, member or topics, unknown members, and wrong epochs."""
     t = ask.topic()
     group = Share(ask)
     group.beat("unknown group", M, 1)
@@ -86,14 +83,9 @@ def share_heartbeat_errors(ask: ScenarioBuilder) -> None:
     group.beat("after leaving", M, 1)
 
 
-@scenario(
-    "share_groups",
-    "ShareGroupDescribe answers GROUP_ID_NOT_FOUND for groups that do not exist or are of another type.",
-    FOUR,
-    sources=["KIP-932", "org.apache.kafka.coordinator.group.GroupMetadataManager"],
-    ShareGroupDescribe=1,
-)
+@scenario("KIP-932 GroupMetadataManager", ShareGroupDescribe=1)
 def share_describe_errors(ask: ScenarioBuilder) -> None:
+    """ShareGroupDescribe answers GROUP_ID_NOT_FOUND for groups that do not exist or are of another type."""
     t = ask.topic()
     group, other = Share(ask), Share(ask, "other")
     classic = {"protocol_type": "consumer", "protocols": [{"name": "range", "metadata": ""}]}
@@ -114,15 +106,10 @@ def share_describe_errors(ask: ScenarioBuilder) -> None:
     describe("deleted", group.id)
 
 
-@scenario(
-    "share_groups",
-    "ShareFetch and ShareAcknowledge name unknown sessions, wrong session epochs, unknown topics and invalid states.",
-    FOUR,
-    level="must",
-    sources=["KIP-932", "org.apache.kafka.server.share.session.ShareSessionCache", "kafka.server.KafkaApis"],
-    ShareFetch=1,
-)
+@scenario("KIP-932 ShareSessionCache KafkaApis", level="must", ShareFetch=1)
 def share_fetch_errors(ask: ScenarioBuilder) -> None:
+    """ShareFetch and ShareAcknowledge name unknown sessions, wrong session epochs, unknown topics and invalid
+    states."""
     t = ask.topic()
     bogus = ask.let("bogus.id", UNKNOWN_ID)
     ask.produce(t, batch(10, 20, 30))
@@ -150,15 +137,9 @@ def share_fetch_errors(ask: ScenarioBuilder) -> None:
     group.acknowledge("unknown partition", M, 5, of("$t.id", (0, 0, ACCEPT), partition=7))
 
 
-@scenario(
-    "share_groups",
-    "A member fetches records, and accepts, releases and rejects them; released records are delivered again.",
-    FOUR,
-    level="must",
-    sources=["KIP-932", "kafka.server.share.SharePartition"],
-    ShareFetch=1,
-)
+@scenario("KIP-932 SharePartition", level="must", ShareFetch=1)
 def share_fetch_life(ask: ScenarioBuilder) -> None:
+    """A member fetches records, and accepts, releases and rejects them; released records are delivered again."""
     t = ask.topic()
     ask.produce(t, batch(10, 20, 30))
     group = Share(ask)
@@ -178,15 +159,9 @@ def share_fetch_life(ask: ScenarioBuilder) -> None:
     group.acknowledge("close what is closed", M, GONE)
 
 
-@scenario(
-    "share_groups",
-    "Acknowledgements of records that a member has not acquired are answered with INVALID_RECORD_STATE.",
-    FOUR,
-    level="must",
-    sources=["KIP-932", "kafka.server.share.SharePartition"],
-    ShareFetch=1,
-)
+@scenario("KIP-932 SharePartition", level="must", ShareFetch=1)
 def share_not_acquired(ask: ScenarioBuilder) -> None:
+    """Acknowledgements of records that a member has not acquired are answered with INVALID_RECORD_STATE."""
     t = ask.topic()
     ask.produce(t, batch(10, 20, 30))
     group = Share(ask)
@@ -208,14 +183,9 @@ def share_not_acquired(ask: ScenarioBuilder) -> None:
     group.fetch("unknown partition and acknowledgement", M, 5, of("$t.id", (0, 0, ACCEPT), partition=8), max_wait_ms=0)
 
 
-@scenario(
-    "share_groups",
-    "The offsets of a share group can be described always, and altered and deleted while it has no members.",
-    FOUR,
-    sources=["KIP-932", "org.apache.kafka.coordinator.group.GroupCoordinatorService"],
-    DescribeShareGroupOffsets=0,
-)
+@scenario("KIP-932 GroupCoordinatorService", DescribeShareGroupOffsets=0)
 def share_offsets_errors(ask: ScenarioBuilder) -> None:
+    """The offsets of a share group can be described always, and altered and deleted while it has no members."""
     t, n = ask.topic(), ask.unknown_topic()
     group = Share(ask)
 
@@ -254,14 +224,9 @@ def share_offsets_errors(ask: ScenarioBuilder) -> None:
     delete("no topics")
 
 
-@scenario(
-    "share_groups",
-    "The state of share partitions is fenced by state epochs and leader epochs, and checked before it is written.",
-    FOUR,
-    sources=["KIP-932", "org.apache.kafka.coordinator.share.ShareCoordinatorShard"],
-    InitializeShareGroupState=0,
-)
+@scenario("KIP-932 ShareCoordinatorShard", InitializeShareGroupState=0)
 def share_state_errors(ask: ScenarioBuilder) -> None:
+    """The state of share partitions is fenced by state epochs and leader epochs, and checked before it is written."""
     ask.topic()
     g = ask.let("g", f"c<unique>.{ask.name}.g")
     bogus = ask.let("bogus.id", UNKNOWN_ID)

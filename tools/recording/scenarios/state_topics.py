@@ -1,14 +1,18 @@
 """The records that coordinators write to `__consumer_offsets` and `__transaction_state`, byte for byte."""
 
-from kafkalet.conformance.building import ScenarioBuilder, protocols
-from tools.recording.definitions import scenario
+from functools import partial
 
-from .classic_groups import EVERY, Classic
-from .consumer_groups import FOUR, A, Consumers
+from kafkalet.conformance.building import ScenarioBuilder, protocols
+from tools.recording.definitions import EVERY_RELEASE, KAFKA_4_4, define
+
+from .classic_groups import Classic
+from .consumer_groups import A, Consumers
 from .consumer_migration import Mixed
 from .group_offsets import Offsets
 from .transaction_apis import Coordinated
 from .transaction_offsets import Sending
+
+scenario = partial(define, "state_topics")
 
 GROUPS, TRANSACTIONS = "__consumer_offsets", "__transaction_state"
 
@@ -19,17 +23,14 @@ def written(ask: ScenarioBuilder, case: str, topic: str, of: str, **more: bool) 
 
 
 @scenario(
-    "state_topics",
-    "A broker writes the metadata of a classic group to __consumer_offsets after each rebalance, and a tombstone "
-    "when the group is deleted.",
-    EVERY,
+    "GroupCoordinatorRecordHelpers.newGroupMetadataRecord "
+    "GroupCoordinatorRecordHelpers.newGroupMetadataTombstoneRecord",
+    EVERY_RELEASE,
     level="detail",
-    sources=[
-        "org.apache.kafka.coordinator.group.GroupCoordinatorRecordHelpers.newGroupMetadataRecord",
-        "org.apache.kafka.coordinator.group.GroupCoordinatorRecordHelpers.newGroupMetadataTombstoneRecord",
-    ],
 )
 def group_records(ask: ScenarioBuilder) -> None:
+    """A broker writes the metadata of a classic group to __consumer_offsets after each rebalance, and a tombstone when
+    the group is deleted."""
     group = Classic(ask)
     group.enter("M1", "range:r", "roundrobin:rr")
     written(ask, "before sync", GROUPS, group.id)
@@ -45,15 +46,10 @@ def group_records(ask: ScenarioBuilder) -> None:
     written(ask, "deleted", GROUPS, group.id)
 
 
-@scenario(
-    "state_topics",
-    "The record of a classic group in __consumer_offsets has the instance ids and the timeouts of its members, also "
-    "for members that joined with JoinGroup 0.",
-    EVERY,
-    level="detail",
-    sources=["KIP-345", "org.apache.kafka.coordinator.group.GroupCoordinatorRecordHelpers.newGroupMetadataRecord"],
-)
+@scenario("KIP-345 GroupCoordinatorRecordHelpers.newGroupMetadataRecord", EVERY_RELEASE, level="detail")
 def group_records_static(ask: ScenarioBuilder) -> None:
+    """The record of a classic group in __consumer_offsets has the instance ids and the timeouts of its members, also
+    for members that joined with JoinGroup 0."""
     group = Classic(ask)
     group.enter("M1", "range:r", version=5, group_instance_id="i1")
     group.synced("$M1", 1, "$M1", group_instance_id="i1")
@@ -67,17 +63,13 @@ def group_records_static(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "state_topics",
-    "A broker writes each committed offset to __consumer_offsets with its leader epoch and retention time, and a "
-    "tombstone for each deleted offset.",
-    EVERY,
+    "GroupCoordinatorRecordHelpers.newOffsetCommitRecord GroupCoordinatorRecordHelpers.newOffsetCommitTombstoneRecord",
+    EVERY_RELEASE,
     level="detail",
-    sources=[
-        "org.apache.kafka.coordinator.group.GroupCoordinatorRecordHelpers.newOffsetCommitRecord",
-        "org.apache.kafka.coordinator.group.GroupCoordinatorRecordHelpers.newOffsetCommitTombstoneRecord",
-    ],
 )
 def offsets_records(ask: ScenarioBuilder) -> None:
+    """A broker writes each committed offset to __consumer_offsets with its leader epoch and retention time, and a
+    tombstone for each deleted offset."""
     t, u = ask.topic("t", 2), ask.topic("u")
     offsets = Offsets(ask, Classic(ask).id)
     offsets.committed((t, (5,)))
@@ -98,16 +90,10 @@ def offsets_records(ask: ScenarioBuilder) -> None:
     written(ask, "all are deleted", GROUPS, offsets.group)
 
 
-@scenario(
-    "state_topics",
-    "A broker writes the epochs, members, subscriptions, target and current assignments of a consumer group to "
-    "__consumer_offsets as records of different types.",
-    FOUR,
-    level="detail",
-    sources=["KIP-848", "org.apache.kafka.coordinator.group.GroupCoordinatorRecordHelpers"],
-    ConsumerGroupHeartbeat=1,
-)
+@scenario("KIP-848 GroupCoordinatorRecordHelpers", KAFKA_4_4, level="detail", ConsumerGroupHeartbeat=1)
 def consumer_group_records(ask: ScenarioBuilder) -> None:
+    """A broker writes the epochs, members, subscriptions, target and current assignments of a consumer group to
+    __consumer_offsets as records of different types."""
     t = ask.topic("t", 2)
     group = Consumers(ask)
     group.joined(A, t, rack_id="r", server_assignor="range")
@@ -126,16 +112,10 @@ def consumer_group_records(ask: ScenarioBuilder) -> None:
     written(ask, "deleted", GROUPS, group.id)
 
 
-@scenario(
-    "state_topics",
-    "A broker writes resolved patterns, static members that are away, and the change of a group between protocols "
-    "to __consumer_offsets.",
-    FOUR,
-    level="detail",
-    sources=["KIP-848", "org.apache.kafka.coordinator.group.GroupCoordinatorRecordHelpers"],
-    ConsumerGroupHeartbeat=1,
-)
+@scenario("KIP-848 GroupCoordinatorRecordHelpers", KAFKA_4_4, level="detail", ConsumerGroupHeartbeat=1)
 def consumer_group_records_more(ask: ScenarioBuilder) -> None:
+    """A broker writes resolved patterns, static members that are away, and the change of a group between protocols to
+    __consumer_offsets."""
     t = ask.topic("t", 1)
     pattern = ask.let("pattern", f"c<unique>.{ask.name}.t.*")
     regex = Consumers(ask, "regex")
@@ -157,17 +137,10 @@ def consumer_group_records_more(ask: ScenarioBuilder) -> None:
     ask.request("what it is", "ListGroups", 5, {}, keep={"groups": "group_id"})
 
 
-@scenario(
-    "state_topics",
-    "A broker writes each state of a transactional id to __transaction_state: created, ongoing, prepared and complete.",
-    level="detail",
-    sources=[
-        "KIP-98",
-        "kafka.coordinator.transaction.TransactionLog.valueToBytes",
-        "kafka.coordinator.transaction.TransactionStateManager.appendTransactionToLog",
-    ],
-)
+@scenario("KIP-98 TransactionLog.valueToBytes TransactionStateManager.appendTransactionToLog", level="detail")
 def transactions_records(ask: ScenarioBuilder) -> None:
+    """A broker writes each state of a transactional id to __transaction_state: created, ongoing, prepared and
+    complete."""
     t = ask.topic("t", 2)
     txn = Coordinated(ask)
     txn.begun()
@@ -190,16 +163,10 @@ def transactions_records(ask: ScenarioBuilder) -> None:
     written(ask, "taken over", TRANSACTIONS, txn.id)
 
 
-@scenario(
-    "state_topics",
-    "With transactions version 2, the records in __transaction_state have the next epoch and the previous producer "
-    "id of each ended transaction.",
-    ("4.4",),
-    level="detail",
-    sources=["KIP-890", "kafka.coordinator.transaction.TransactionLog.valueToBytes"],
-    EndTxn=5,
-)
+@scenario("KIP-890 TransactionLog.valueToBytes", KAFKA_4_4, level="detail", EndTxn=5)
 def transactions_records_epochs(ask: ScenarioBuilder) -> None:
+    """With transactions version 2, the records in __transaction_state have the next epoch and the previous producer id
+    of each ended transaction."""
     t = ask.topic("t", 2)
     txn = Coordinated(ask)
     txn.begun()
@@ -213,14 +180,10 @@ def transactions_records_epochs(ask: ScenarioBuilder) -> None:
     written(ask, "aborted", TRANSACTIONS, txn.id)
 
 
-@scenario(
-    "state_topics",
-    "Offsets of a transaction are transactional records in __consumer_offsets, followed by the marker of the commit "
-    "or the abort.",
-    level="detail",
-    sources=["KIP-98", "org.apache.kafka.coordinator.group.GroupCoordinatorRecordHelpers.newOffsetCommitRecord"],
-)
+@scenario("KIP-98 GroupCoordinatorRecordHelpers.newOffsetCommitRecord", level="detail")
 def transactions_records_offsets(ask: ScenarioBuilder) -> None:
+    """Offsets of a transaction are transactional records in __consumer_offsets, followed by the marker of the commit or
+    the abort."""
     t = ask.topic("t", 2)
     txn = Sending(ask, Classic(ask).id)
     txn.begun()

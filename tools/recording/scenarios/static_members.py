@@ -1,11 +1,14 @@
 """Static members of classic groups (KIP-345): returning and fenced members."""
 
+from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import scenario
+from tools.recording.definitions import EVERY_RELEASE, define
 
-from .classic_groups import EVERY, UNKNOWN_MEMBER, Classic
+from .classic_groups import UNKNOWN_MEMBER, Classic
+
+scenario = partial(define, "consumer_groups_classic", releases=EVERY_RELEASE)
 
 I1: dict[str, Any] = {"group_instance_id": "i1"}
 I2: dict[str, Any] = {"group_instance_id": "i2"}
@@ -15,18 +18,10 @@ def instance(name: str, member: str = "") -> Step:
     return {"member_id": member, "group_instance_id": name}
 
 
-@scenario(
-    "consumer_groups_classic",
-    "A static member that rejoins under its instance id gets a new member id in every version, and the old member "
-    "id is fenced with FENCED_INSTANCE_ID.",
-    EVERY,
-    level="must",
-    sources=[
-        "KIP-345",
-        "org.apache.kafka.coordinator.group.GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin",
-    ],
-)
+@scenario("KIP-345 GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin", level="must")
 def group_static_every_version(ask: ScenarioBuilder) -> None:
+    """A static member that rejoins under its instance id gets a new member id in every version, and the old member id
+    is fenced with FENCED_INSTANCE_ID."""
     for version in ask.versions("JoinGroup", 5):
         group, first, second = Classic(ask, f"g{version}"), f"M{version}0", f"M{version}1"
         group.join(f"v{version} join", version=version, bind=first, **I1)
@@ -43,15 +38,10 @@ def group_static_every_version(ask: ScenarioBuilder) -> None:
         group.heartbeat(f"v{version} heartbeat of the old one, no instance", f"${second}", generation)
 
 
-@scenario(
-    "consumer_groups_classic",
-    "Every request of a replaced static member answers FENCED_INSTANCE_ID with its instance id, and "
-    "UNKNOWN_MEMBER_ID with another one or none.",
-    EVERY,
-    level="must",
-    sources=["KIP-345", "org.apache.kafka.coordinator.group.classic.ClassicGroup.validateMember"],
-)
+@scenario("KIP-345 ClassicGroup.validateMember", level="must")
 def group_static_fenced(ask: ScenarioBuilder) -> None:
+    """Every request of a replaced static member answers FENCED_INSTANCE_ID with its instance id, and UNKNOWN_MEMBER_ID
+    with another one or none."""
     t = ask.topic()
     group = Classic(ask)
     group.enter("M1", version=5, **I1)
@@ -77,13 +67,9 @@ def group_static_fenced(ask: ScenarioBuilder) -> None:
     group.describe("describe")
 
 
-@scenario(
-    "consumer_groups_classic",
-    "A static member is accepted by its member id alone in heartbeats, and can leave by its member id alone.",
-    EVERY,
-    sources=["KIP-345", "org.apache.kafka.coordinator.group.classic.ClassicGroup.validateMember"],
-)
+@scenario("KIP-345 ClassicGroup.validateMember")
 def group_static_ids(ask: ScenarioBuilder) -> None:
+    """A static member is accepted by its member id alone in heartbeats, and can leave by its member id alone."""
     group = Classic(ask)
     group.enter("M1", version=5, **I1)
     group.synced("$M1", 1, "$M1", **I1)
@@ -105,19 +91,10 @@ def group_static_ids(ask: ScenarioBuilder) -> None:
         Classic(ask, name).join(f"join with an {name} instance id", bind="M5", group_instance_id=odd)
 
 
-@scenario(
-    "consumer_groups_classic",
-    "A static member that comes back with the same subscription keeps the assignment without a rebalance, and "
-    "starts one if its metadata changed.",
-    EVERY,
-    level="must",
-    sources=[
-        "KIP-345",
-        "KIP-814",
-        "org.apache.kafka.coordinator.group.GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin",
-    ],
-)
+@scenario("KIP-345 KIP-814 GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin", level="must")
 def group_static_two(ask: ScenarioBuilder) -> None:
+    """A static member that comes back with the same subscription keeps the assignment without a rebalance, and starts
+    one if its metadata changed."""
     latest = f"$M1{ask.versions('JoinGroup')[-1]}"
     group, both = Classic(ask), ("range", "roundrobin")
     group.enter("M1", *both, version=5, **I1)
@@ -161,14 +138,10 @@ def group_static_two(ask: ScenarioBuilder) -> None:
     group.describe("describe before the assignment")
 
 
-@scenario(
-    "consumer_groups_classic",
-    "If an instance joins again while its first JoinGroup still waits, the first one is answered with "
-    "FENCED_INSTANCE_ID.",
-    EVERY,
-    sources=["KIP-345", "org.apache.kafka.coordinator.group.classic.ClassicGroup.replaceStaticMember"],
-)
+@scenario("KIP-345 ClassicGroup.replaceStaticMember")
 def group_static_waiting(ask: ScenarioBuilder) -> None:
+    """If an instance joins again while its first JoinGroup still waits, the first one is answered with
+    FENCED_INSTANCE_ID."""
     group = Classic(ask)
     group.enter("M1", version=3)
     group.send_join("b", **I2)

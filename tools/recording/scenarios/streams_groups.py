@@ -1,12 +1,14 @@
 """Streams groups (KIP-1071): heartbeats, descriptions, and the errors of each API."""
 
+from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import scenario
+from tools.recording.definitions import KAFKA_4_4, define
+
+scenario = partial(define, "streams_groups", releases=KAFKA_4_4)
 
 M, N = "AAAAAAAAAAAAAAAAAAAAAQ", "AAAAAAAAAAAAAAAAAAAAAg"
-FOUR = ("4.4",)
 GONE = -1
 
 
@@ -37,14 +39,9 @@ def topology(*topics: str, epoch: int = 0, **more: Any) -> Step:
     return {"epoch": epoch, "subtopologies": [{"subtopology_id": "0", "source_topics": list(topics)} | more]}
 
 
-@scenario(
-    "streams_groups",
-    "StreamsGroupHeartbeat refuses incomplete requests, unknown members, wrong epochs, and changed topologies.",
-    FOUR,
-    sources=["KIP-1071", "org.apache.kafka.coordinator.group.GroupCoordinatorService"],
-    StreamsGroupHeartbeat=0,
-)
+@scenario("KIP-1071 GroupCoordinatorService", StreamsGroupHeartbeat=0)
 def streams_heartbeat_errors(ask: ScenarioBuilder) -> None:
+    """StreamsGroupHeartbeat refuses incomplete requests, unknown members, wrong epochs, and changed topologies."""
     t = ask.topic()
     group, other = Streams(ask), Streams(ask, "other")
     classic = {"protocol_type": "consumer", "protocols": [{"name": "range", "metadata": ""}]}
@@ -80,14 +77,9 @@ def streams_heartbeat_errors(ask: ScenarioBuilder) -> None:
     group.beat("leaves again", M, GONE)
 
 
-@scenario(
-    "streams_groups",
-    "A static member of a streams group is replaced only after it left, and is then fenced.",
-    FOUR,
-    sources=["KIP-1071", "org.apache.kafka.coordinator.group.GroupMetadataManager"],
-    StreamsGroupHeartbeat=1,
-)
+@scenario("KIP-1071 GroupMetadataManager", StreamsGroupHeartbeat=1)
 def streams_static_member(ask: ScenarioBuilder) -> None:
+    """A static member of a streams group is replaced only after it left, and is then fenced."""
     t = ask.topic()
     group = Streams(ask)
     static = {"group_id": group.id, "member_id": M, "instance_id": "i1"}
@@ -103,14 +95,9 @@ def streams_static_member(ask: ScenarioBuilder) -> None:
     group.beat("leaves", N, GONE, instance_id="i1", only=["error_code", "member_id"])
 
 
-@scenario(
-    "streams_groups",
-    "StreamsGroupDescribe answers GROUP_ID_NOT_FOUND for groups that do not exist or are of another type.",
-    FOUR,
-    sources=["KIP-1071", "org.apache.kafka.coordinator.group.GroupMetadataManager"],
-    StreamsGroupDescribe=0,
-)
+@scenario("KIP-1071 GroupMetadataManager", StreamsGroupDescribe=0)
 def streams_describe_errors(ask: ScenarioBuilder) -> None:
+    """StreamsGroupDescribe answers GROUP_ID_NOT_FOUND for groups that do not exist or are of another type."""
     group, other = Streams(ask), Streams(ask, "other")
     classic = {"protocol_type": "consumer", "protocols": [{"name": "range", "metadata": ""}]}
     as_classic = {"group_id": other.id, "session_timeout_ms": 30000, "rebalance_timeout_ms": 30000, "member_id": ""}
@@ -127,14 +114,9 @@ def streams_describe_errors(ask: ScenarioBuilder) -> None:
     describe("no group")
 
 
-@scenario(
-    "streams_groups",
-    "A broker without a plugin for topology descriptions refuses them with UNSUPPORTED_VERSION.",
-    FOUR,
-    sources=["org.apache.kafka.coordinator.group.GroupCoordinatorService"],
-    StreamsGroupTopologyDescriptionUpdate=0,
-)
+@scenario("GroupCoordinatorService", StreamsGroupTopologyDescriptionUpdate=0)
 def streams_topology_description_errors(ask: ScenarioBuilder) -> None:
+    """A broker without a plugin for topology descriptions refuses them with UNSUPPORTED_VERSION."""
     group = Streams(ask)
 
     def update(case: str, member: str = M, **more: Any) -> None:

@@ -1,11 +1,14 @@
 """Replicas that are throttled while they are added (KIP-73), so that a reassignment stays in progress."""
 
+from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, batch, filled
-from tools.recording.definitions import scenario
+from tools.recording.definitions import define
 
-from .several_brokers import AREA, produced, reading, write
+from .several_brokers import produced, reading, write
+
+scenario = partial(define, "several_brokers", brokers=3)
 
 NEVER = "1"
 """Bytes per second: after the first fetch, the new replica has to wait for longer than the scenario takes."""
@@ -42,13 +45,9 @@ def look(ask: ScenarioBuilder, case: str, topic: str) -> None:
         ask.request(f"{case}: Metadata v{v}", "Metadata", v, body, only=["topics"], conn="at-1")
 
 
-@scenario(
-    AREA,
-    "A reassignment is in progress until the new replicas are in sync; meanwhile it can be changed or cancelled.",
-    sources=["KIP-455", "KIP-73", "org.apache.kafka.controller.PartitionReassignmentReplicas"],
-    brokers=3,
-)
+@scenario("KIP-455 KIP-73 PartitionReassignmentReplicas")
 def reassignments_in_progress(ask: ScenarioBuilder) -> None:
+    """A reassignment is in progress until the new replicas are in sync; meanwhile it can be changed or cancelled."""
     throttle(ask, NEVER)
     t = throttled_topic(ask, "t", 1)
     move(ask, "move", t, [2, 1])
@@ -84,14 +83,9 @@ def reassignments_in_progress(ask: ScenarioBuilder) -> None:
     throttle(ask, None)
 
 
-@scenario(
-    AREA,
-    "Produce with acks -1 answers NOT_ENOUGH_REPLICAS while fewer than min.insync.replicas are in sync.",
-    level="must",
-    sources=["KIP-966", "kafka.cluster.Partition"],
-    brokers=3,
-)
+@scenario("KIP-966 Partition", level="must")
 def not_enough_replicas(ask: ScenarioBuilder) -> None:
+    """Produce with acks -1 answers NOT_ENOUGH_REPLICAS while fewer than min.insync.replicas are in sync."""
     throttle(ask, NEVER)
     t = throttled_topic(ask, "t", 1, min_insync_replicas=2)
     move(ask, "move", t, [1, 2])
@@ -110,13 +104,9 @@ def not_enough_replicas(ask: ScenarioBuilder) -> None:
     throttle(ask, None)
 
 
-@scenario(
-    "configurations",
-    "The rates of throttled replication are dynamic properties of a broker: numbers that are not negative.",
-    sources=["KIP-73", "org.apache.kafka.server.config.QuotaConfig"],
-    brokers=3,
-)
+@define("configurations", "KIP-73 QuotaConfig", brokers=3)
 def throttled_rates(ask: ScenarioBuilder) -> None:
+    """The rates of throttled replication are dynamic properties of a broker: numbers that are not negative."""
     for side in ("leader", "follower"):
         key = f"{side}.replication.throttled.rate"
         for value in ("many", "-1", "0", "1.5", "", " 7 ", "9223372036854775807", "9223372036854775808", None):

@@ -1,9 +1,12 @@
 """Administration of topics: CreateTopics, DeleteTopics, CreatePartitions, DescribeTopicPartitions."""
 
+from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step, batch
-from tools.recording.definitions import scenario
+from tools.recording.definitions import define
+
+scenario = partial(define, "topics")
 
 ILLEGAL = ("", ".", "..", "a b", "a/b", "ä", "x" * 250)
 
@@ -29,14 +32,10 @@ def exists(ask: ScenarioBuilder, topic: str) -> None:
     ask.until("Metadata", 4, body, "topics.0.error_code", 0)
 
 
-@scenario(
-    "topics",
-    "CreateTopics creates a topic in every version, answers TOPIC_ALREADY_EXISTS for a second one, and since "
-    "version 5 answers the properties of the topic.",
-    level="must",
-    sources=["KIP-4", "KIP-525", "org.apache.kafka.controller.ReplicationControlManager.createTopics"],
-)
+@scenario("KIP-4 KIP-525 ReplicationControlManager.createTopics", level="must")
 def create_topics_every_version(ask: ScenarioBuilder) -> None:
+    """CreateTopics creates a topic in every version, answers TOPIC_ALREADY_EXISTS for a second one, and since version 5
+    answers the properties of the topic."""
     for version in ask.versions("CreateTopics"):
         [t] = names(ask, f"t{version}")
         ids = (f"t{version}",) if version >= 7 else ()
@@ -44,14 +43,10 @@ def create_topics_every_version(ask: ScenarioBuilder) -> None:
         create(ask, f"v{version} again", {"name": t, "num_partitions": 3}, version=version)
 
 
-@scenario(
-    "topics",
-    "CreateTopics uses the defaults of the broker for -1, and answers INVALID_PARTITIONS or "
-    "INVALID_REPLICATION_FACTOR for other counts that are not possible.",
-    level="must",
-    sources=["KIP-464", "org.apache.kafka.controller.ReplicationControlManager.createTopic"],
-)
+@scenario("KIP-464 ReplicationControlManager.createTopic", level="must")
 def create_topics_counts(ask: ScenarioBuilder) -> None:
+    """CreateTopics uses the defaults of the broker for -1, and answers INVALID_PARTITIONS or INVALID_REPLICATION_FACTOR
+    for other counts that are not possible."""
     for version in (4, 5):
         [t] = names(ask, f"defaults{version}")
         create(
@@ -64,17 +59,10 @@ def create_topics_counts(ask: ScenarioBuilder) -> None:
         create(ask, f"{partitions} partitions, {replicas} replicas, validate only", topic, validate_only=True)
 
 
-@scenario(
-    "topics",
-    "CreateTopics answers INVALID_TOPIC_EXCEPTION for illegal names and for names that differ from a topic only in "
-    "dots and underscores.",
-    level="must",
-    sources=[
-        "org.apache.kafka.common.internals.Topic.validate",
-        "org.apache.kafka.controller.ReplicationControlManager.validateNewTopicNames",
-    ],
-)
+@scenario("Topic.validate ReplicationControlManager.validateNewTopicNames", level="must")
 def create_topics_names(ask: ScenarioBuilder) -> None:
+    """CreateTopics answers INVALID_TOPIC_EXCEPTION for illegal names and for names that differ from a topic only in
+    dots and underscores."""
     for name in ILLEGAL:
         create(ask, f"{name[:10]!r}", {"name": name})
     create(ask, "cluster metadata", {"name": "__cluster_metadata"})
@@ -89,16 +77,10 @@ def create_topics_names(ask: ScenarioBuilder) -> None:
     create(ask, "every character", {"name": mixed})
 
 
-@scenario(
-    "topics",
-    "CreateTopics answers each topic on its own, and INVALID_REQUEST for a topic that the request names more than "
-    "once.",
-    sources=[
-        "kafka.server.ControllerApis.createTopics",
-        "org.apache.kafka.controller.ReplicationControlManager.createTopics",
-    ],
-)
+@scenario("ControllerApis.createTopics ReplicationControlManager.createTopics")
 def create_topics_several(ask: ScenarioBuilder) -> None:
+    """CreateTopics answers each topic on its own, and INVALID_REQUEST for a topic that the request names more than
+    once."""
     one, two, three, four = names(ask, "one", "two", "three", "four")
     create(ask, "a good and a bad one", {"name": one}, {"name": two, "num_partitions": 0})
     create(ask, "one twice and another", {"name": three}, {"name": three, "num_partitions": 2}, {"name": four})
@@ -108,16 +90,11 @@ def create_topics_several(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "topics",
-    "CreateTopics accepts replica assignments for consecutive partitions from 0, and answers "
-    "INVALID_REPLICA_ASSIGNMENT for gaps, unknown brokers and repeated replicas.",
-    level="must",
-    sources=[
-        "org.apache.kafka.controller.ReplicationControlManager.validateManualPartitionAssignment",
-        "org.apache.kafka.controller.ReplicationControlManager.createTopic",
-    ],
+    "ReplicationControlManager.validateManualPartitionAssignment ReplicationControlManager.createTopic", level="must"
 )
 def create_topics_assignments(ask: ScenarioBuilder) -> None:
+    """CreateTopics accepts replica assignments for consecutive partitions from 0, and answers
+    INVALID_REPLICA_ASSIGNMENT for gaps, unknown brokers and repeated replicas."""
     body = {"topics": [], "allow_auto_topic_creation": False}
     ask.setup("Metadata", 4, body, bind={"N1": "brokers.0.node_id"})
 
@@ -143,16 +120,11 @@ def create_topics_assignments(ask: ScenarioBuilder) -> None:
     assigned("uneven", (0, ["$N1"]), (1, ["$N1", 77]))
 
 
-@scenario(
-    "topics",
-    "CreateTopics validates the properties of the new topic and answers INVALID_CONFIG for unknown names and "
-    "invalid values.",
-    sources=[
-        "kafka.server.ControllerConfigurationValidator.validate",
-        "org.apache.kafka.storage.internals.log.LogConfig.validate",
-    ],
-)
+@scenario("ControllerConfigurationValidator.validate LogConfig.validate")
 def create_topics_configs(ask: ScenarioBuilder) -> None:
+    """CreateTopics validates the properties of the new topic and answers INVALID_CONFIG for unknown names and invalid
+    values."""
+
     def configured(case: str, given: list[Step], version: int = 5, **more: Any) -> None:
         [t] = names(ask, f"t{len(ask.steps)}")
         create(ask, case, {"name": t, "configs": given} | more, version=version)
@@ -177,12 +149,9 @@ def create_topics_configs(ask: ScenarioBuilder) -> None:
     configured("bad value, v4", configs(retention_ms="soon"), version=4)
 
 
-@scenario(
-    "topics",
-    "CreateTopics with validate_only answers as if it created the topic, and does not create it.",
-    sources=["KIP-4", "org.apache.kafka.controller.ReplicationControlManager.createTopics"],
-)
+@scenario("KIP-4 ReplicationControlManager.createTopics")
 def create_topics_validate_only(ask: ScenarioBuilder) -> None:
+    """CreateTopics with validate_only answers as if it created the topic, and does not create it."""
     for version in ask.versions("CreateTopics", 1):
         [t] = names(ask, f"t{version}")
         bind = {"bind": {f"t{version}.id": "topics.0.topic_id"}} if version >= 7 else {}
@@ -192,13 +161,9 @@ def create_topics_validate_only(ask: ScenarioBuilder) -> None:
     ask.request("it does not exist", "Metadata", 4, body)
 
 
-@scenario(
-    "topics",
-    "DeleteTopics deletes topics by name in every version and answers UNKNOWN_TOPIC_OR_PARTITION for unknown ones.",
-    level="must",
-    sources=["KIP-4", "kafka.server.ControllerApis.deleteTopics"],
-)
+@scenario("KIP-4 ControllerApis.deleteTopics", level="must")
 def delete_topics_every_version(ask: ScenarioBuilder) -> None:
+    """DeleteTopics deletes topics by name in every version and answers UNKNOWN_TOPIC_OR_PARTITION for unknown ones."""
     for version in ask.versions("DeleteTopics"):
         t = ask.topic(f"t{version}")
         n = ask.let(f"n{version}", "does-not-exist-<unique>")
@@ -209,14 +174,11 @@ def delete_topics_every_version(ask: ScenarioBuilder) -> None:
             ask.request(f"v{version}", "DeleteTopics", version, body)
 
 
-@scenario(
-    "topics",
-    "DeleteTopics 6 accepts names or ids, answers UNKNOWN_TOPIC_ID for unknown ids, and INVALID_REQUEST for a topic "
-    "with both, with neither or named twice.",
-    sources=["KIP-516", "kafka.server.ControllerApis.deleteTopics"],
-    DeleteTopics=6,
-)
+@scenario("KIP-516 ControllerApis.deleteTopics", DeleteTopics=6)
 def delete_topics_ids(ask: ScenarioBuilder) -> None:
+    """DeleteTopics 6 accepts names or ids, answers UNKNOWN_TOPIC_ID for unknown ids, and INVALID_REQUEST for a topic
+    with both, with neither or named twice."""
+
     def delete(case: str, *topics: tuple[str | None, str]) -> None:
         body = {"topics": [{"name": name, "topic_id": topic_id} for name, topic_id in topics]}
         ask.request(case, "DeleteTopics", 6, body)
@@ -237,13 +199,10 @@ def delete_topics_ids(ask: ScenarioBuilder) -> None:
     assert three
 
 
-@scenario(
-    "topics",
-    "DeleteTopics answers INVALID_REQUEST for a topic that is named twice, and deletes the other topics of the "
-    "request.",
-    sources=["kafka.server.ControllerApis.deleteTopics"],
-)
+@scenario("ControllerApis.deleteTopics")
 def delete_topics_names(ask: ScenarioBuilder) -> None:
+    """DeleteTopics answers INVALID_REQUEST for a topic that is named twice, and deletes the other topics of the
+    request."""
     t, u = ask.topic("t"), ask.topic("u")
     ask.request("twice", "DeleteTopics", 5, {"topic_names": [t, t]})
     ask.request("twice and another", "DeleteTopics", 5, {"topic_names": [t, u, t]})
@@ -257,13 +216,9 @@ def delete_topics_names(ask: ScenarioBuilder) -> None:
     ask.time("gone for ListOffsets", t, -1)
 
 
-@scenario(
-    "topics",
-    "A topic that is deleted and created again is empty and has another topic id.",
-    level="must",
-    sources=["KIP-516", "org.apache.kafka.controller.ReplicationControlManager.deleteTopic"],
-)
+@scenario("KIP-516 ReplicationControlManager.deleteTopic", level="must")
 def delete_topics_and_again(ask: ScenarioBuilder) -> None:
+    """A topic that is deleted and created again is empty and has another topic id."""
     t = ask.topic()
     ask.produce(t, batch(1, 2, 3))
     ask.setup("DeleteTopics", 4, {"topic_names": [t]})
@@ -274,13 +229,9 @@ def delete_topics_and_again(ask: ScenarioBuilder) -> None:
     ask.time("it is empty", t, -1)
 
 
-@scenario(
-    "topics",
-    "CreatePartitions adds partitions in every version, and only validates with validate_only.",
-    level="must",
-    sources=["KIP-195", "org.apache.kafka.controller.ReplicationControlManager.createPartitions"],
-)
+@scenario("KIP-195 ReplicationControlManager.createPartitions", level="must")
 def create_partitions_every_version(ask: ScenarioBuilder) -> None:
+    """CreatePartitions adds partitions in every version, and only validates with validate_only."""
     t = ask.topic()
     count = 1
     for version in ask.versions("CreatePartitions"):
@@ -292,13 +243,10 @@ def create_partitions_every_version(ask: ScenarioBuilder) -> None:
     ask.request("all of them", "Metadata", 4, {"topics": [{"name": t}], "allow_auto_topic_creation": False})
 
 
-@scenario(
-    "topics",
-    "CreatePartitions answers INVALID_PARTITIONS if the count does not grow, INVALID_REPLICA_ASSIGNMENT for wrong "
-    "assignments, and UNKNOWN_TOPIC_OR_PARTITION for unknown topics.",
-    sources=["KIP-195", "org.apache.kafka.controller.ReplicationControlManager.createPartitions"],
-)
+@scenario("KIP-195 ReplicationControlManager.createPartitions")
 def create_partitions_errors(ask: ScenarioBuilder) -> None:
+    """CreatePartitions answers INVALID_PARTITIONS if the count does not grow, INVALID_REPLICA_ASSIGNMENT for wrong
+    assignments, and UNKNOWN_TOPIC_OR_PARTITION for unknown topics."""
     t, n = ask.topic(partitions=3), ask.unknown_topic()
     ask.setup("Metadata", 4, {"topics": [], "allow_auto_topic_creation": False}, bind={"N1": "brokers.0.node_id"})
 
@@ -327,17 +275,14 @@ def create_partitions_errors(ask: ScenarioBuilder) -> None:
     ask.request("no topics", "CreatePartitions", 1, {"topics": [], "validate_only": False})
 
 
-@scenario(
+@define(
     "metadata",
-    "DescribeTopicPartitions answers topics sorted by name up to a limit, continues at a cursor, and rejects cursors "
-    "at topics that the request does not name.",
-    sources=[
-        "KIP-966",
-        "kafka.server.handlers.DescribeTopicPartitionsRequestHandler.handleDescribeTopicPartitionsRequest",
-    ],
+    "KIP-966 DescribeTopicPartitionsRequestHandler.handleDescribeTopicPartitionsRequest",
     DescribeTopicPartitions=0,
 )
 def describe_topic_partitions(ask: ScenarioBuilder) -> None:
+    """DescribeTopicPartitions answers topics sorted by name up to a limit, continues at a cursor, and rejects cursors
+    at topics that the request does not name."""
     t, u, n = ask.topic("t", partitions=3), ask.topic("u", partitions=2), ask.unknown_topic("zz")
 
     def describe(case: str, *topics: str, limit: int = 2000, cursor: tuple[str, int] | None = None) -> None:

@@ -1,10 +1,13 @@
 """APIs of the transaction coordinator: InitProducerId, AddPartitionsToTxn, EndTxn, WriteTxnMarkers and others."""
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step, batch
-from tools.recording.definitions import scenario
+from tools.recording.definitions import KAFKA_4_4, define
+
+scenario = partial(define, "transactions")
 
 RETRIED = [14, 15, 16, 51]
 NO_ID = 987_654_321
@@ -71,17 +74,12 @@ class Coordinated:
 
 
 @scenario(
-    "transactions",
-    "InitProducerId answers a producer id and epoch for a transactional id, INVALID_REQUEST for an empty one, and "
-    "INVALID_TRANSACTION_TIMEOUT for a timeout of 0 or above transaction.max.timeout.ms.",
+    "KIP-98 TransactionCoordinator.handleInitProducerId TransactionStateManager.validateTransactionTimeoutMs",
     level="must",
-    sources=[
-        "KIP-98",
-        "kafka.coordinator.transaction.TransactionCoordinator.handleInitProducerId",
-        "kafka.coordinator.transaction.TransactionStateManager.validateTransactionTimeoutMs",
-    ],
 )
 def transactions_init(ask: ScenarioBuilder) -> None:
+    """InitProducerId answers a producer id and epoch for a transactional id, INVALID_REQUEST for an empty one, and
+    INVALID_TRANSACTION_TIMEOUT for a timeout of 0 or above transaction.max.timeout.ms."""
     txn = Coordinated(ask)
     for version in ask.versions("InitProducerId"):
         txn.init(f"v{version} no transactional id", version, "P9", transactional_id=None)
@@ -101,15 +99,10 @@ def transactions_init(ask: ScenarioBuilder) -> None:
     txn.describe("describe")
 
 
-@scenario(
-    "transactions",
-    "InitProducerId with the current producer id and epoch bumps the epoch, and another epoch is fenced with "
-    "INVALID_PRODUCER_EPOCH in version 3 and PRODUCER_FENCED since version 4.",
-    level="must",
-    sources=["KIP-360", "KIP-588", "kafka.coordinator.transaction.TransactionCoordinator.prepareInitProducerIdTransit"],
-    InitProducerId=3,
-)
+@scenario("KIP-360 KIP-588 TransactionCoordinator.prepareInitProducerIdTransit", level="must", InitProducerId=3)
 def transactions_init_again(ask: ScenarioBuilder) -> None:
+    """InitProducerId with the current producer id and epoch bumps the epoch, and another epoch is fenced with
+    INVALID_PRODUCER_EPOCH in version 3 and PRODUCER_FENCED since version 4."""
     for version in ask.versions("InitProducerId", 3):
         txn = Coordinated(ask, version)
 
@@ -143,14 +136,10 @@ def transactions_init_again(ask: ScenarioBuilder) -> None:
         )
 
 
-@scenario(
-    "transactions",
-    "InitProducerId during an open transaction aborts it, after which transactional requests in any epoch but the "
-    "new one are fenced.",
-    level="must",
-    sources=["KIP-98", "KIP-588", "kafka.coordinator.transaction.TransactionCoordinator.handleInitProducerId"],
-)
+@scenario("KIP-98 KIP-588 TransactionCoordinator.handleInitProducerId", level="must")
 def transactions_takeover(ask: ScenarioBuilder) -> None:
+    """InitProducerId during an open transaction aborts it, after which transactional requests in any epoch but the new
+    one are fenced."""
     t = ask.topic("t", 2)
     txn = Coordinated(ask)
     txn.begun()
@@ -178,17 +167,12 @@ def transactions_takeover(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "transactions",
-    "If one partition of AddPartitionsToTxn is unknown, the broker adds none and answers OPERATION_NOT_ATTEMPTED "
-    "for the others.",
+    "KIP-98 TransactionCoordinator.handleAddPartitionsToTransaction KafkaApis.handleAddPartitionsToTxnRequest",
     level="must",
-    sources=[
-        "KIP-98",
-        "kafka.coordinator.transaction.TransactionCoordinator.handleAddPartitionsToTransaction",
-        "kafka.server.KafkaApis.handleAddPartitionsToTxnRequest",
-    ],
 )
 def transactions_add(ask: ScenarioBuilder) -> None:
+    """If one partition of AddPartitionsToTxn is unknown, the broker adds none and answers OPERATION_NOT_ATTEMPTED for
+    the others."""
     t, u, n = ask.topic("t", 3), ask.topic("u"), ask.unknown_topic()
     for version in ask.versions("AddPartitionsToTxn"):
         txn = Coordinated(ask, version + 1)
@@ -218,14 +202,10 @@ def transactions_add(ask: ScenarioBuilder) -> None:
         txn.describe(f"v{version} in the next transaction")
 
 
-@scenario(
-    "transactions",
-    "AddPartitionsToTxn since version 4 handles several transactions, and with verify_only it answers "
-    "TRANSACTION_ABORTABLE for partitions that are not in the transaction.",
-    sources=["KIP-890", "kafka.coordinator.transaction.TransactionCoordinator.handleVerifyPartitionsInTransaction"],
-    AddPartitionsToTxn=4,
-)
+@scenario("KIP-890 TransactionCoordinator.handleVerifyPartitionsInTransaction", AddPartitionsToTxn=4)
 def transactions_verify(ask: ScenarioBuilder) -> None:
+    """AddPartitionsToTxn since version 4 handles several transactions, and with verify_only it answers
+    TRANSACTION_ABORTABLE for partitions that are not in the transaction."""
     t, n = ask.topic("t", 3), ask.unknown_topic()
     for version in ask.versions("AddPartitionsToTxn", 4):
         first, second = Coordinated(ask, 10 + version), Coordinated(ask, 20 + version)
@@ -250,14 +230,10 @@ def transactions_verify(ask: ScenarioBuilder) -> None:
         first.add(f"v{version} verify after the end", 0, (t, (0,)), **v)
 
 
-@scenario(
-    "transactions",
-    "EndTxn 0 to 4 commits or aborts an open transaction, accepts a repetition of the same result, and answers "
-    "INVALID_TXN_STATE for the other result.",
-    level="must",
-    sources=["KIP-98", "KIP-588", "kafka.coordinator.transaction.TransactionCoordinator.handleEndTransaction"],
-)
+@scenario("KIP-98 KIP-588 TransactionCoordinator.handleEndTransaction", level="must")
 def transactions_end(ask: ScenarioBuilder) -> None:
+    """EndTxn 0 to 4 commits or aborts an open transaction, accepts a repetition of the same result, and answers
+    INVALID_TXN_STATE for the other result."""
     t = ask.topic("t")
     for version in ask.versions("EndTxn", 0, 4):
         txn = Coordinated(ask, version + 1)
@@ -284,16 +260,10 @@ def transactions_end(ask: ScenarioBuilder) -> None:
         txn.look(f"v{version} in the log", t)
 
 
-@scenario(
-    "transactions",
-    "EndTxn 5 ends the transaction and answers the next epoch of the producer, accepts a repetition in the old "
-    "epoch, and fences every other epoch.",
-    ("4.4",),
-    level="must",
-    sources=["KIP-890", "kafka.coordinator.transaction.TransactionCoordinator.endTransaction"],
-    EndTxn=5,
-)
+@scenario("KIP-890 TransactionCoordinator.endTransaction", KAFKA_4_4, level="must", EndTxn=5)
 def transactions_end_epochs(ask: ScenarioBuilder) -> None:
+    """EndTxn 5 ends the transaction and answers the next epoch of the producer, accepts a repetition in the old epoch,
+    and fences every other epoch."""
     t = ask.topic("t")
     txn = Coordinated(ask)
     v: dict[str, Any] = {"version": 5}
@@ -326,16 +296,10 @@ def transactions_end_epochs(ask: ScenarioBuilder) -> None:
         txn.look(f"after producing in epoch {old}", t)
 
 
-@scenario(
-    "transactions",
-    "With transactions version 2, Produce 12 and TxnOffsetCommit 5 add their partitions to the transaction, while "
-    "older versions answer an error for partitions that were not added.",
-    ("4.4",),
-    level="must",
-    sources=["KIP-890", "kafka.server.ReplicaManager.handleProduceAppend"],
-    EndTxn=5,
-)
+@scenario("KIP-890 ReplicaManager.handleProduceAppend", KAFKA_4_4, level="must", EndTxn=5)
 def transactions_implicit(ask: ScenarioBuilder) -> None:
+    """With transactions version 2, Produce 12 and TxnOffsetCommit 5 add their partitions to the transaction, while
+    older versions answer an error for partitions that were not added."""
     t = ask.topic("t", 2)
     txn = Coordinated(ask)
     txn.begun()
@@ -364,17 +328,12 @@ def transactions_implicit(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "transactions",
-    "Produce rejects a transactional batch for a partition that is not in the open transaction, with "
-    "INVALID_TXN_STATE before version 11 and TRANSACTION_ABORTABLE since.",
+    "KIP-890 ReplicaManager.maybeStartTransactionVerificationForPartitions ProducerAppendInfo.checkSequence",
     level="must",
-    sources=[
-        "KIP-890",
-        "kafka.server.ReplicaManager.maybeStartTransactionVerificationForPartitions",
-        "org.apache.kafka.storage.internals.log.ProducerAppendInfo.checkSequence",
-    ],
 )
 def transactions_produce(ask: ScenarioBuilder) -> None:
+    """Produce rejects a transactional batch for a partition that is not in the open transaction, with INVALID_TXN_STATE
+    before version 11 and TRANSACTION_ABORTABLE since."""
     t = ask.topic("t", 2)
     txn = Coordinated(ask)
     txn.begun()
@@ -394,13 +353,10 @@ def transactions_produce(ask: ScenarioBuilder) -> None:
     txn.look("at the end", t)
 
 
-@scenario(
-    "transactions",
-    "Produce rejects batches for an open transaction with another producer id, an older epoch or without a "
-    "transactional id, and in release 4.4 also with a newer epoch.",
-    sources=["KIP-98", "KIP-890", "kafka.server.ReplicaManager.handleProduceAppend"],
-)
+@scenario("KIP-98 KIP-890 ReplicaManager.handleProduceAppend")
 def transactions_produce_odd(ask: ScenarioBuilder) -> None:
+    """Produce rejects batches for an open transaction with another producer id, an older epoch or without a
+    transactional id, and in release 4.4 also with a newer epoch."""
     t = ask.topic("t")
     txn = Coordinated(ask)
     txn.begun()
@@ -417,14 +373,10 @@ def transactions_produce_odd(ask: ScenarioBuilder) -> None:
     txn.look("open", t)
 
 
-@scenario(
-    "transactions",
-    "The coordinator aborts a transaction that exceeds its timeout and bumps the epoch, so that later requests of "
-    "the producer in the old epoch are fenced.",
-    level="must",
-    sources=["KIP-98", "kafka.coordinator.transaction.TransactionCoordinator.abortTimedOutTransactions"],
-)
+@scenario("KIP-98 TransactionCoordinator.abortTimedOutTransactions", level="must")
 def transactions_timeout(ask: ScenarioBuilder) -> None:
+    """The coordinator aborts a transaction that exceeds its timeout and bumps the epoch, so that later requests of the
+    producer in the old epoch are fenced."""
     t = ask.topic("t")
     txn = Coordinated(ask)
     txn.begun(transaction_timeout_ms=1000)
@@ -447,18 +399,11 @@ def transactions_timeout(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "transactions",
-    "WriteTxnMarkers appends the markers to the given partitions, and rejects older producer epochs and older "
-    "coordinator epochs.",
-    level="detail",
-    sources=[
-        "KIP-98",
-        "KIP-890",
-        "org.apache.kafka.storage.internals.log.ProducerAppendInfo.appendEndTxnMarker",
-        "org.apache.kafka.storage.internals.log.ProducerAppendInfo.checkCoordinatorEpoch",
-    ],
+    "KIP-98 KIP-890 ProducerAppendInfo.appendEndTxnMarker ProducerAppendInfo.checkCoordinatorEpoch", level="detail"
 )
 def transactions_markers(ask: ScenarioBuilder) -> None:
+    """WriteTxnMarkers appends the markers to the given partitions, and rejects older producer epochs and older
+    coordinator epochs."""
     t, n = ask.topic("t", 2), ask.unknown_topic()
     ask.let("P1", NO_ID)
     for version in ask.versions("WriteTxnMarkers"):
@@ -500,19 +445,10 @@ def transactions_markers(ask: ScenarioBuilder) -> None:
         txn.look(f"v{version} at the end", t)
 
 
-@scenario(
-    "transactions",
-    "ListTransactions filters by state, producer id, duration and a pattern of transactional ids, and returns state "
-    "names that it does not know.",
-    sources=[
-        "KIP-664",
-        "KIP-994",
-        "KIP-1152",
-        "kafka.coordinator.transaction.TransactionStateManager.listTransactionStates",
-    ],
-    DescribeTransactions=0,
-)
+@scenario("KIP-664 KIP-994 KIP-1152 TransactionStateManager.listTransactionStates", DescribeTransactions=0)
 def transactions_list(ask: ScenarioBuilder) -> None:
+    """ListTransactions filters by state, producer id, duration and a pattern of transactional ids, and returns state
+    names that it does not know."""
     t = ask.topic("t")
     fresh, opened, committed, aborted = (Coordinated(ask, n) for n in (1, 2, 3, 4))
     for txn in (fresh, opened, committed, aborted):

@@ -1,14 +1,17 @@
 """Offsets in transactions: AddOffsetsToTxn, TxnOffsetCommit, and OffsetFetch with require_stable."""
 
+from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import scenario
+from tools.recording.definitions import KAFKA_4_4, define
 
 from .classic_groups import UNKNOWN_MEMBER, Classic
 from .consumer_groups import NOBODY, A, Consumers
 from .group_offsets import UNKNOWN_ID, Offsets, Topic, named
 from .transaction_apis import NO_ID, Coordinated
+
+scenario = partial(define, "transaction_offsets")
 
 
 class Sending(Coordinated):
@@ -44,18 +47,11 @@ class Sending(Coordinated):
 
 
 @scenario(
-    "transaction_offsets",
-    "Offsets of a transaction become visible when it commits, and until then OffsetFetch with require_stable "
-    "answers UNSTABLE_OFFSET_COMMIT for them.",
-    level="must",
-    sources=[
-        "KIP-98",
-        "KIP-447",
-        "org.apache.kafka.coordinator.group.OffsetMetadataManager.commitTransactionalOffset",
-        "org.apache.kafka.coordinator.group.OffsetMetadataManager.fetchOffsets",
-    ],
+    "KIP-98 KIP-447 OffsetMetadataManager.commitTransactionalOffset OffsetMetadataManager.fetchOffsets", level="must"
 )
 def transactions_offsets(ask: ScenarioBuilder) -> None:
+    """Offsets of a transaction become visible when it commits, and until then OffsetFetch with require_stable answers
+    UNSTABLE_OFFSET_COMMIT for them."""
     t, n = ask.topic("t", 2), ask.unknown_topic()
     for version in ask.versions("TxnOffsetCommit"):
         group = Classic(ask, f"g{version}").id
@@ -87,17 +83,13 @@ def transactions_offsets(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "transaction_offsets",
-    "AddOffsetsToTxn and TxnOffsetCommit reject unknown transactional ids, other producer ids and other epochs, and "
-    "TxnOffsetCommit rejects an empty group id.",
+    "KIP-98 TransactionCoordinator.handleAddPartitionsToTransaction "
+    "OffsetMetadataManager.validateTransactionalOffsetCommit",
     level="must",
-    sources=[
-        "KIP-98",
-        "kafka.coordinator.transaction.TransactionCoordinator.handleAddPartitionsToTransaction",
-        "org.apache.kafka.coordinator.group.OffsetMetadataManager.validateTransactionalOffsetCommit",
-    ],
 )
 def transactions_offsets_refused(ask: ScenarioBuilder) -> None:
+    """AddOffsetsToTxn and TxnOffsetCommit reject unknown transactional ids, other producer ids and other epochs, and
+    TxnOffsetCommit rejects an empty group id."""
     t = ask.topic("t")
     group = Classic(ask).id
     txn = Sending(ask, group)
@@ -124,14 +116,10 @@ def transactions_offsets_refused(ask: ScenarioBuilder) -> None:
     ask.setup("DeleteGroups", 0, {"groups_names": [""]}, must_succeed=False)  # other scenarios use this group id too
 
 
-@scenario(
-    "transaction_offsets",
-    "TxnOffsetCommit before version 5 rejects a group that AddOffsetsToTxn did not add, and since version 5 it adds "
-    "the group to the transaction.",
-    level="must",
-    sources=["KIP-890", "org.apache.kafka.coordinator.group.GroupCoordinatorService.commitTransactionalOffsets"],
-)
+@scenario("KIP-890 GroupCoordinatorService.commitTransactionalOffsets", level="must")
 def transactions_offsets_not_added(ask: ScenarioBuilder) -> None:
+    """TxnOffsetCommit before version 5 rejects a group that AddOffsetsToTxn did not add, and since version 5 it adds
+    the group to the transaction."""
     t = ask.topic("t")
     for version in ask.versions("TxnOffsetCommit"):
         group = Classic(ask, f"g{version}").id
@@ -148,18 +136,13 @@ def transactions_offsets_not_added(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "transaction_offsets",
-    "TxnOffsetCommit answers UNKNOWN_MEMBER_ID for a member id and ILLEGAL_GENERATION for a generation that a "
-    "classic group does not have.",
+    "KIP-447 OffsetMetadataManager.validateTransactionalOffsetCommit ClassicGroup.validateOffsetCommit",
     level="must",
-    sources=[
-        "KIP-447",
-        "org.apache.kafka.coordinator.group.OffsetMetadataManager.validateTransactionalOffsetCommit",
-        "org.apache.kafka.coordinator.group.classic.ClassicGroup.validateOffsetCommit",
-    ],
     TxnOffsetCommit=3,
 )
 def transactions_offsets_members(ask: ScenarioBuilder) -> None:
+    """TxnOffsetCommit answers UNKNOWN_MEMBER_ID for a member id and ILLEGAL_GENERATION for a generation that a classic
+    group does not have."""
     t = ask.topic("t")
     group = Classic(ask)
     txn = Sending(ask, group.id)
@@ -190,20 +173,10 @@ def transactions_offsets_members(ask: ScenarioBuilder) -> None:
     commits("empty")
 
 
-@scenario(
-    "transaction_offsets",
-    "TxnOffsetCommit in a consumer group requires the epoch of the member, and answers ILLEGAL_GENERATION for "
-    "another one, since version 6 STALE_MEMBER_EPOCH.",
-    ("4.4",),
-    level="must",
-    sources=[
-        "KIP-848",
-        "KIP-447",
-        "org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroup.validateOffsetCommit",
-    ],
-    TxnOffsetCommit=6,
-)
+@scenario("KIP-848 KIP-447 ConsumerGroup.validateOffsetCommit", KAFKA_4_4, level="must", TxnOffsetCommit=6)
 def transactions_offsets_consumers(ask: ScenarioBuilder) -> None:
+    """TxnOffsetCommit in a consumer group requires the epoch of the member, and answers ILLEGAL_GENERATION for another
+    one, since version 6 STALE_MEMBER_EPOCH."""
     t = ask.topic("t", 2)
     group = Consumers(ask)
     txn = Sending(ask, group.id)
@@ -222,17 +195,10 @@ def transactions_offsets_consumers(ask: ScenarioBuilder) -> None:
         )
 
 
-@scenario(
-    "transaction_offsets",
-    "Two transactions and plain commits can write the same offset, the last written one wins when all transactions "
-    "have ended, and deleted offsets do not come back.",
-    sources=[
-        "KIP-447",
-        "org.apache.kafka.coordinator.group.OffsetMetadataManager.replayEndTransactionMarker",
-        "org.apache.kafka.coordinator.group.OffsetMetadataManager.commitTransactionalOffset",
-    ],
-)
+@scenario("KIP-447 OffsetMetadataManager.replayEndTransactionMarker OffsetMetadataManager.commitTransactionalOffset")
 def transactions_offsets_two(ask: ScenarioBuilder) -> None:
+    """Two transactions and plain commits can write the same offset, the last written one wins when all transactions
+    have ended, and deleted offsets do not come back."""
     t = ask.topic("t", 2)
     group = Classic(ask).id
     first, second = Sending(ask, group, 1), Sending(ask, group, 2)

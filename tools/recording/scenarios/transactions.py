@@ -1,14 +1,16 @@
 """Logs with transactions: last stable offsets, aborted transactions in Fetch, and lookups around markers."""
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import LARGE, SMALL, T0, ScenarioBuilder, Step, at, batch, one, record
-from tools.recording.definitions import scenario
+from tools.recording.definitions import KAFKA_3_9, define
+
+scenario = partial(define, "read_committed")
 
 BIG = 10_000_000
 WEEK_MS = 604_800_000
-THREE = ("3.9",)
 
 
 class Transactional:
@@ -75,18 +77,10 @@ def producers(ask: ScenarioBuilder, topic: str, case: str) -> None:
     ask.request(case, "DescribeProducers", 0, asked)
 
 
-@scenario(
-    "read_committed",
-    "With interleaved transactions of three producers in several segments, the first open one limits the last "
-    "stable offset and Fetch lists the aborted ones.",
-    level="must",
-    sources=[
-        "KIP-98",
-        "org.apache.kafka.storage.internals.log.TransactionIndex.collectAbortedTxns",
-        "org.apache.kafka.storage.internals.log.ProducerStateManager.firstUnstableOffset",
-    ],
-)
+@scenario("KIP-98 TransactionIndex.collectAbortedTxns ProducerStateManager.firstUnstableOffset", level="must")
 def txn_interleaved(ask: ScenarioBuilder) -> None:
+    """With interleaved transactions of three producers in several segments, the first open one limits the last stable
+    offset and Fetch lists the aborted ones."""
     t = ask.topic(**ask.small_segments())
     first, second, third = (Transactional(ask, t, name) for name in ("X1", "X2", "X3"))
     first.fill(10, 80)  # 0
@@ -116,12 +110,9 @@ def txn_interleaved(ask: ScenarioBuilder) -> None:
     producers(ask, t, "producers")
 
 
-@scenario(
-    "read_committed",
-    "Fetch lists aborted transactions in the order of their markers, not in the order of their first offsets.",
-    sources=["KIP-98", "org.apache.kafka.storage.internals.log.TransactionIndex.collectAbortedTxns"],
-)
+@scenario("KIP-98 TransactionIndex.collectAbortedTxns")
 def txn_other_order(ask: ScenarioBuilder) -> None:
+    """Fetch lists aborted transactions in the order of their markers, not in the order of their first offsets."""
     t = ask.topic()
     first, second, third = (Transactional(ask, t, name) for name in ("X1", "X2", "X3"))
     first.send(10)  # 0
@@ -145,18 +136,10 @@ def txn_other_order(ask: ScenarioBuilder) -> None:
     fetches(ask, t, range(13), 1, BIG)
 
 
-@scenario(
-    "read_committed",
-    "Fetch lists aborted transactions up to the upper bound that the offset index gives for the answered range, "
-    "which depends on index.interval.bytes.",
-    level="detail",
-    sources=[
-        "KIP-98",
-        "org.apache.kafka.storage.internals.log.LogSegment.fetchUpperBoundOffset",
-        "kafka.log.LocalLog.addAbortedTransactions",
-    ],
-)
+@scenario("KIP-98 LogSegment.fetchUpperBoundOffset LocalLog.addAbortedTransactions", level="detail")
 def txn_index_entries(ask: ScenarioBuilder) -> None:
+    """Fetch lists aborted transactions up to the upper bound that the offset index gives for the answered range, which
+    depends on index.interval.bytes."""
     for name, interval, size in (("t", 4096, 10), ("u", 4096, 1500), ("v", 0, 10), ("w", 200, 100)):
         t = ask.topic(name, index_interval_bytes=interval)
         producer = Transactional(ask, t, f"X{'tuvw'.index(name) + 1}")
@@ -173,13 +156,10 @@ def txn_index_entries(ask: ScenarioBuilder) -> None:
                 ask.fetch(f"offset {offset}, {limit}{note}", at(t, offset, 0, limit), isolation_level=1)
 
 
-@scenario(
-    "read_committed",
-    "The limits of Fetch count data and markers of transactions alike, with read_committed up to the last stable "
-    "offset.",
-    sources=["KIP-98", "KIP-74", "kafka.server.ReplicaManager.readFromLog"],
-)
+@scenario("KIP-98 KIP-74 ReplicaManager.readFromLog")
 def txn_limits(ask: ScenarioBuilder) -> None:
+    """The limits of Fetch count data and markers of transactions alike, with read_committed up to the last stable
+    offset."""
     t = ask.topic(partitions=2)
     for partition in range(2):
         producer = Transactional(ask, t, f"X{partition + 1}", partition)
@@ -200,17 +180,10 @@ def txn_limits(ask: ScenarioBuilder) -> None:
     ask.fetch("past the end", at(t, 6), at(t, 6, 1), isolation_level=1)
 
 
-@scenario(
-    "read_committed",
-    "If records of an open transaction are deleted, the last stable offset moves to the log start offset, and in "
-    "release 4.4 to the start of the batch that has it.",
-    sources=[
-        "KIP-107",
-        "org.apache.kafka.storage.internals.log.ProducerStateManager.onLogStartOffsetIncremented",
-        "kafka.log.UnifiedLog.maybeIncrementFirstUnstableOffset",
-    ],
-)
+@scenario("KIP-107 ProducerStateManager.onLogStartOffsetIncremented UnifiedLog.maybeIncrementFirstUnstableOffset")
 def txn_deleted_open(ask: ScenarioBuilder) -> None:
+    """If records of an open transaction are deleted, the last stable offset moves to the log start offset, and in
+    release 4.4 to the start of the batch that has it."""
     t = ask.topic()
     producer = Transactional(ask, t, "X1")
     ask.produce(t, batch(5))  # 0
@@ -234,13 +207,10 @@ def txn_deleted_open(ask: ScenarioBuilder) -> None:
     producers(ask, t, "producers, aborted")
 
 
-@scenario(
-    "read_committed",
-    "If records of ended transactions are deleted, Fetch still lists an aborted one whose marker follows the log "
-    "start offset.",
-    sources=["KIP-107", "org.apache.kafka.storage.internals.log.TransactionIndex.collectAbortedTxns"],
-)
+@scenario("KIP-107 TransactionIndex.collectAbortedTxns")
 def txn_deleted_ended(ask: ScenarioBuilder) -> None:
+    """If records of ended transactions are deleted, Fetch still lists an aborted one whose marker follows the log start
+    offset."""
     t = ask.topic()
     first, second = Transactional(ask, t, "X1"), Transactional(ask, t, "X2")
     first.send(10, 20)  # 0-1
@@ -264,17 +234,12 @@ def txn_deleted_ended(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "read_committed",
-    "If the first records of an open transaction are deleted in a log with several segments, read_committed fetches "
-    "and lookups stay limited by this transaction until it ends.",
+    "KIP-107 UnifiedLog.deleteLogStartOffsetBreachedSegments ProducerStateManager.onLogStartOffsetIncremented",
     level="detail",
-    sources=[
-        "KIP-107",
-        "kafka.log.UnifiedLog.deleteLogStartOffsetBreachedSegments",
-        "org.apache.kafka.storage.internals.log.ProducerStateManager.onLogStartOffsetIncremented",
-    ],
 )
 def txn_deleted_segments(ask: ScenarioBuilder) -> None:
+    """If the first records of an open transaction are deleted in a log with several segments, read_committed fetches
+    and lookups stay limited by this transaction until it ends."""
     t = ask.topic(**ask.small_segments())
     producer = Transactional(ask, t, "X1")
     for n in range(4):
@@ -289,13 +254,10 @@ def txn_deleted_segments(ask: ScenarioBuilder) -> None:
     fetches(ask, t, range(8, 14), note=", aborted")
 
 
-@scenario(
-    "read_committed",
-    "A transaction without records leaves only its marker in the log, and the marker has an offset and a timestamp "
-    "that can be found.",
-    sources=["KIP-98", "org.apache.kafka.storage.internals.log.ProducerAppendInfo.appendEndTxnMarker"],
-)
+@scenario("KIP-98 ProducerAppendInfo.appendEndTxnMarker")
 def txn_empty(ask: ScenarioBuilder) -> None:
+    """A transaction without records leaves only its marker in the log, and the marker has an offset and a timestamp
+    that can be found."""
     t = ask.topic()
     first, second = Transactional(ask, t, "X1"), Transactional(ask, t, "X2")
     second.end(False, 1)  # 0
@@ -317,13 +279,10 @@ def txn_empty(ask: ScenarioBuilder) -> None:
     producers(ask, t, "producers, all ended")
 
 
-@scenario(
-    "read_committed",
-    "Every version of ListOffsets since 2 and of Fetch since 4 respects the isolation level at the last stable offset.",
-    level="must",
-    sources=["KIP-98", "kafka.log.UnifiedLog.fetchOffsetByTimestamp", "kafka.server.ReplicaManager.readFromLog"],
-)
+@scenario("KIP-98 UnifiedLog.fetchOffsetByTimestamp ReplicaManager.readFromLog", level="must")
 def txn_versions(ask: ScenarioBuilder) -> None:
+    """Every version of ListOffsets since 2 and of Fetch since 4 respects the isolation level at the last stable
+    offset."""
     t = ask.topic()
     aborted, opened = Transactional(ask, t, "X1"), Transactional(ask, t, "X2")
     ask.produce(t, batch(10))  # 0
@@ -349,18 +308,10 @@ def txn_versions(ask: ScenarioBuilder) -> None:
             ask.offsets(f"latest, replica {replica}, {level}", t, -1, replica_id=replica, isolation_level=level)
 
 
-@scenario(
-    "read_committed",
-    "A transaction marker has the time at which it was written, can start a new segment by this time, and is found "
-    "by timestamp.",
-    level="detail",
-    sources=[
-        "KIP-98",
-        "org.apache.kafka.storage.internals.log.LogSegment.shouldRoll",
-        "org.apache.kafka.common.record.MemoryRecords.writeEndTransactionalMarker",
-    ],
-)
+@scenario("KIP-98 LogSegment.shouldRoll MemoryRecords.writeEndTransactionalMarker", level="detail")
 def txn_marker_rolls(ask: ScenarioBuilder) -> None:
+    """A transaction marker has the time at which it was written, can start a new segment by this time, and is found by
+    timestamp."""
     t = ask.topic(segment_ms=WEEK_MS)
     producer = Transactional(ask, t, "X1")
     producer.send(10, 20)  # 0-1
@@ -383,18 +334,10 @@ def txn_marker_rolls(ask: ScenarioBuilder) -> None:
             ask.request(f"v0 {timestamp}", "ListOffsets", 0, body)
 
 
-@scenario(
-    "read_committed",
-    "In a topic with LogAppendTime, transactional batches have the append time and markers have the time at which "
-    "they were written.",
-    level="detail",
-    sources=[
-        "KIP-32",
-        "KIP-98",
-        "org.apache.kafka.storage.internals.log.LogValidator.validateMessagesAndAssignOffsets",
-    ],
-)
+@scenario("KIP-32 KIP-98 LogValidator.validateMessagesAndAssignOffsets", level="detail")
 def txn_append_time(ask: ScenarioBuilder) -> None:
+    """In a topic with LogAppendTime, transactional batches have the append time and markers have the time at which they
+    were written."""
     t = ask.topic(message_timestamp_type="LogAppendTime")
     producer = Transactional(ask, t, "X1")
     producer.send(10, 20)
@@ -409,17 +352,10 @@ def txn_append_time(ask: ScenarioBuilder) -> None:
             ask.time(f"time {ts} {name}", t, ts, isolation_level=level)
 
 
-@scenario(
-    "read_committed",
-    "Compressed transactional batches are stored as written, and Fetch lists their aborted transactions as for "
-    "uncompressed ones.",
-    level="must",
-    sources=[
-        "KIP-98",
-        "org.apache.kafka.storage.internals.log.LogValidator.validateMessagesAndAssignOffsetsCompressed",
-    ],
-)
+@scenario("KIP-98 LogValidator.validateMessagesAndAssignOffsetsCompressed", level="must")
 def txn_codecs(ask: ScenarioBuilder) -> None:
+    """Compressed transactional batches are stored as written, and Fetch lists their aborted transactions as for
+    uncompressed ones."""
     t = ask.topic()
     producer = Transactional(ask, t, "X1")
     for n, codec in enumerate(("gzip", "snappy", "lz4", "zstd")):
@@ -431,14 +367,9 @@ def txn_codecs(ask: ScenarioBuilder) -> None:
     fetches(ask, t, (0, 4), 1, version=10)
 
 
-@scenario(
-    "old_formats",
-    "Fetch 0 to 3 answer the records of all transactions, also of aborted and open ones, and no markers.",
-    THREE,
-    sources=["KIP-98", "KIP-283", "org.apache.kafka.common.record.RecordsUtil.downConvert"],
-    Fetch=0,
-)
+@define("old_formats", "KIP-98 KIP-283 RecordsUtil.downConvert", KAFKA_3_9, Fetch=0)
 def txn_down(ask: ScenarioBuilder) -> None:
+    """Fetch 0 to 3 answer the records of all transactions, also of aborted and open ones, and no markers."""
     t = ask.topic(segment_bytes=600)
     first, second = Transactional(ask, t, "X1"), Transactional(ask, t, "X2")
     first.send(10, 20)  # 0-1
@@ -476,14 +407,10 @@ def woken(ask: ScenarioBuilder, name: str, case: str) -> None:
     ask.step("receive", case=case, id=name, conn=name, timing_max_wait_ms=8000)
 
 
-@scenario(
-    "read_committed",
-    "A read_committed fetch does not wake for records of an open transaction or for records behind it, but for the "
-    "end of the transaction.",
-    level="must",
-    sources=["KIP-98", "kafka.server.DelayedFetch.tryComplete"],
-)
+@scenario("KIP-98 DelayedFetch.tryComplete", level="must")
 def txn_waits(ask: ScenarioBuilder) -> None:
+    """A read_committed fetch does not wake for records of an open transaction or for records behind it, but for the end
+    of the transaction."""
     t = ask.topic()
     first, second = Transactional(ask, t, "X1"), Transactional(ask, t, "X2")
     waiting(ask, "a", at(t))
@@ -509,12 +436,9 @@ def txn_waits(ask: ScenarioBuilder) -> None:
         ask.fetch(case, at(t, 6), min_bytes=least, max_wait_ms=500, timing=True, isolation_level=1)
 
 
-@scenario(
-    "read_committed",
-    "With read_committed, Fetch counts the bytes up to the last stable offset of each partition towards min_bytes.",
-    sources=["KIP-98", "kafka.server.DelayedFetch.tryComplete"],
-)
+@scenario("KIP-98 DelayedFetch.tryComplete")
 def txn_min_bytes(ask: ScenarioBuilder) -> None:
+    """With read_committed, Fetch counts the bytes up to the last stable offset of each partition towards min_bytes."""
     t = ask.topic(partitions=2)
     ask.produce(t, batch(10))  # 70 bytes
     ask.produce(t, batch(10), partition=1)
@@ -534,14 +458,10 @@ def txn_min_bytes(ask: ScenarioBuilder) -> None:
     woken(ask, "a", "436 of 300")
 
 
-@scenario(
-    "read_committed",
-    "A read_committed fetch at the last stable offset waits, and a fetch from a segment before that of the last "
-    "stable offset is answered at once.",
-    level="detail",
-    sources=["kafka.server.DelayedFetch.tryComplete"],
-)
+@scenario("DelayedFetch.tryComplete", level="detail")
 def txn_waits_in_segments(ask: ScenarioBuilder) -> None:
+    """A read_committed fetch at the last stable offset waits, and a fetch from a segment before that of the last stable
+    offset is answered at once."""
     t = ask.topic(segment_ms=WEEK_MS)
     producer = Transactional(ask, t, "X1")
     ask.produce(t, batch(10))  # 0
@@ -558,12 +478,9 @@ def txn_waits_in_segments(ask: ScenarioBuilder) -> None:
     ask.fetch("the stable offset is in the newer segment", at(t, 1), **body)
 
 
-@scenario(
-    "read_committed",
-    "In a session, a new last stable offset alone does not make Fetch answer a partition.",
-    sources=["KIP-227", "kafka.server.CachedPartition.maybeUpdateResponseData"],
-)
+@scenario("KIP-227 CachedPartition.maybeUpdateResponseData")
 def txn_sessions(ask: ScenarioBuilder) -> None:
+    """In a session, a new last stable offset alone does not make Fetch answer a partition."""
     t = ask.topic(partitions=2)
     producer = Transactional(ask, t, "X1")
     opening = ask.fetching(at(t), at(t, 0, 1), session_id=0, session_epoch=0, isolation_level=1)
@@ -590,18 +507,10 @@ def txn_sessions(ask: ScenarioBuilder) -> None:
     ask.fetch("committed", session_epoch=next(epoch), **session)
 
 
-@scenario(
-    "transactions",
-    "In a transaction, Produce answers a repeated batch with its original offset, rejects gaps, and in release 4.4 "
-    "other epochs, and rejects batches after the end of the transaction.",
-    level="must",
-    sources=[
-        "KIP-98",
-        "org.apache.kafka.storage.internals.log.ProducerAppendInfo.checkSequence",
-        "org.apache.kafka.storage.internals.log.ProducerAppendInfo.checkProducerEpoch",
-    ],
-)
+@define("transactions", "KIP-98 ProducerAppendInfo.checkSequence ProducerAppendInfo.checkProducerEpoch", level="must")
 def txn_produce(ask: ScenarioBuilder) -> None:
+    """In a transaction, Produce answers a repeated batch with its original offset, rejects gaps, and in release 4.4
+    other epochs, and rejects batches after the end of the transaction."""
     t = ask.topic(partitions=2)
     producer = Transactional(ask, t, "X1")
     producer.send(10, 20)
@@ -615,18 +524,15 @@ def txn_produce(ask: ScenarioBuilder) -> None:
     ask.offsets("latest", t, -1)
 
 
-@scenario(
+@define(
     "transactions",
-    "The first transactional batch in a partition is verified with the coordinator, which answers an error for "
-    "other transactional ids, producer ids and epochs.",
+    "KIP-890 ReplicaManager.maybeStartTransactionVerificationForPartitions "
+    "TransactionCoordinator.handleVerifyPartitionsInTransaction",
     level="must",
-    sources=[
-        "KIP-890",
-        "kafka.server.ReplicaManager.maybeStartTransactionVerificationForPartitions",
-        "kafka.coordinator.transaction.TransactionCoordinator.handleVerifyPartitionsInTransaction",
-    ],
 )
 def txn_produce_first(ask: ScenarioBuilder) -> None:
+    """The first transactional batch in a partition is verified with the coordinator, which answers an error for other
+    transactional ids, producer ids and epochs."""
     t = ask.topic(partitions=2)
     producer = Transactional(ask, t, "X1")
     fields = producer.fields | {"base_sequence": 0}
@@ -651,14 +557,10 @@ def txn_produce_first(ask: ScenarioBuilder) -> None:
     ask.offsets("latest of the other", t, -1, partition=1)
 
 
-@scenario(
-    "transactions",
-    "After a producer was initialized again, its open transaction is aborted and batches in the older epoch are "
-    "rejected with INVALID_PRODUCER_EPOCH.",
-    level="must",
-    sources=["KIP-98", "org.apache.kafka.storage.internals.log.ProducerAppendInfo.checkProducerEpoch"],
-)
+@define("transactions", "KIP-98 ProducerAppendInfo.checkProducerEpoch", level="must")
 def txn_fenced(ask: ScenarioBuilder) -> None:
+    """After a producer was initialized again, its open transaction is aborted and batches in the older epoch are
+    rejected with INVALID_PRODUCER_EPOCH."""
     t = ask.topic()
     old = Transactional(ask, t, "X1")
     old.send(10)  # 0

@@ -1,18 +1,18 @@
 """A producer that begins while the transaction of its predecessor is open, and the errors of the predecessor."""
 
+from functools import partial
+
 from kafkalet.conformance.building import ScenarioBuilder, Step, batch
-from tools.recording.definitions import scenario
+from tools.recording.definitions import define
 
 from .transaction_apis import Coordinated
 
+scenario = partial(define, "transactions")
 
-@scenario(
-    "transactions",
-    "InitProducerId aborts an open transaction and answers CONCURRENT_TRANSACTIONS; then the predecessor is fenced.",
-    level="must",
-    sources=["KIP-98", "KIP-360", "KIP-588", "KIP-890", "kafka.coordinator.transaction.TransactionCoordinator"],
-)
+
+@scenario("KIP-98 KIP-360 KIP-588 KIP-890 TransactionCoordinator", level="must")
 def transactions_ongoing_init(ask: ScenarioBuilder) -> None:
+    """InitProducerId aborts an open transaction and answers CONCURRENT_TRANSACTIONS; then the predecessor is fenced."""
     t = ask.topic("t")
     for v in ask.versions("InitProducerId"):
         for kind in ("a new producer", "the same producer") if v >= 3 else ("a new producer",):

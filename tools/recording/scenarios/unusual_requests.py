@@ -3,24 +3,17 @@
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import scenario
+from tools.recording.definitions import KAFKA_3_9, KAFKA_4_4, define
 
 RETRY = [14, 15, 16, 51]
 TOO_LARGE = "m" * 5000
 """Metadata of a committed offset that is longer than offset.metadata.max.bytes."""
 
 
-@scenario(
-    "offsets",
-    "A group that a refused OffsetCommit created is described only after the next record of its coordinator since 4.0; "
-    "in earlier releases it is described at once.",
-    level="detail",
-    sources=[
-        "org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime",
-        "kafka.coordinator.group.GroupCoordinator.doCommitOffsets",
-    ],
-)
+@define("offsets", "CoordinatorRuntime GroupCoordinator.doCommitOffsets", level="detail")
 def unusual_group_of_refused_commit(ask: ScenarioBuilder) -> None:
+    """A group that a refused OffsetCommit created is described only after the next record of its coordinator since 4.0;
+    in earlier releases it is described at once."""
     t = ask.topic()
     group = ask.let("g", "c<unique>.refused")
     ask.coordinator(group)
@@ -43,14 +36,14 @@ def unusual_group_of_refused_commit(ask: ScenarioBuilder) -> None:
     described("committed")
 
 
-@scenario(
+@define(
     "metadata",
-    "DescribeTopicPartitions ends a page before a topic that does not exist if the page is full.",
+    "KIP-966 org.apache.kafka.metadata.KRaftMetadataCache.describeTopicResponse",
     level="detail",
-    sources=["KIP-966", "org.apache.kafka.metadata.KRaftMetadataCache.describeTopicResponse"],
     DescribeTopicPartitions=0,
 )
 def unusual_page_before_unknown_topic(ask: ScenarioBuilder) -> None:
+    """DescribeTopicPartitions ends a page before a topic that does not exist if the page is full."""
     t = ask.topic("b", partitions=3)
     before, after = (
         ask.let("before", "c<unique>.unusual_page_before_unknown_topic.a"),
@@ -70,13 +63,9 @@ def unusual_page_before_unknown_topic(ask: ScenarioBuilder) -> None:
             ask.request(f"limit {limit}, {case}", "DescribeTopicPartitions", 0, body)
 
 
-@scenario(
-    "replicas",
-    "ElectLeaders accepts an empty list with any election type and timeout, and checks the timeout before the type.",
-    level="detail",
-    sources=["org.apache.kafka.controller.QuorumController.electLeaders"],
-)
+@define("replicas", "QuorumController.electLeaders", level="detail")
 def unusual_elections_without_topics(ask: ScenarioBuilder) -> None:
+    """ElectLeaders accepts an empty list with any election type and timeout, and checks the timeout before the type."""
     t = ask.topic()
     lists: dict[str, list[Step] | None] = {
         "all topics": None,
@@ -94,15 +83,15 @@ def unusual_elections_without_topics(ask: ScenarioBuilder) -> None:
                     ask.request(f"v{v} type {kind}, {timeout_ms} ms, {case}", "ElectLeaders", v, body)
 
 
-@scenario(
+@define(
     "replicas",
-    "AlterPartitionReassignments repeats allow_replication_factor_change only in responses that have results.",
-    ("4.4",),
+    "KIP-860 ReplicationControlManager.alterPartitionReassignments",
+    KAFKA_4_4,
     level="detail",
-    sources=["KIP-860", "org.apache.kafka.controller.ReplicationControlManager.alterPartitionReassignments"],
     AlterPartitionReassignments=1,
 )
 def unusual_reassignments_without_results(ask: ScenarioBuilder) -> None:
+    """AlterPartitionReassignments repeats allow_replication_factor_change only in responses that have results."""
     t = ask.topic()
     lists: dict[str, list[Step]] = {
         "no topics": [],
@@ -116,15 +105,12 @@ def unusual_reassignments_without_results(ask: ScenarioBuilder) -> None:
                 ask.request(f"{may_differ}, {timeout_ms} ms, {case}", "AlterPartitionReassignments", 1, body)
 
 
-@scenario(
-    "transactions",
-    "If AddPartitionsToTxn contains a transactional id twice, the partitions of its last entry are added for both, and "
-    "the responses name those of its first entry.",
-    level="detail",
-    sources=["KIP-890", "org.apache.kafka.common.requests.AddPartitionsToTxnRequest.partitionsByTransaction"],
-    AddPartitionsToTxn=4,
+@define(
+    "transactions", "KIP-890 AddPartitionsToTxnRequest.partitionsByTransaction", level="detail", AddPartitionsToTxn=4
 )
 def unusual_transactional_id_twice(ask: ScenarioBuilder) -> None:
+    """If AddPartitionsToTxn contains a transactional id twice, the partitions of its last entry are added for both, and
+    the responses name those of its first entry."""
     t, u = ask.topic(partitions=2), ask.topic("u", partitions=2)
     unknown = ask.unknown_topic()
 
@@ -154,15 +140,9 @@ def unusual_transactional_id_twice(ask: ScenarioBuilder) -> None:
     ask.request("the transaction", "DescribeTransactions", 0, described)
 
 
-@scenario(
-    "telemetry",
-    "Before 4.0, DescribeConfigs returns no documentation for the properties of client metrics subscriptions.",
-    ("3.9",),
-    level="detail",
-    sources=["KIP-714", "kafka.server.ConfigHelper.describeConfigs"],
-    IncrementalAlterConfigs=1,
-)
+@define("telemetry", "KIP-714 ConfigHelper.describeConfigs", KAFKA_3_9, level="detail", IncrementalAlterConfigs=1)
 def unusual_documentation_of_client_metrics(ask: ScenarioBuilder) -> None:
+    """Before 4.0, DescribeConfigs returns no documentation for the properties of client metrics subscriptions."""
     name = ask.let("m", "c<unique>.documented")
     configs = [{"name": "interval.ms", "config_operation": 0, "value": "60000"}]
     altered = {"resource_type": 16, "resource_name": name, "configs": configs}
