@@ -14,13 +14,13 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
+from importlib.resources import files
 from typing import Any, NamedTuple
 
 from kafkalet.control.client import ControlClient, ControlError, Json
 
 from .command_line import Failure, Option, UsageError, print_line, split
 
-DOCUMENT = os.path.join(os.path.dirname(os.path.dirname(__file__)), "control", "openapi.json")
 MAX_WAIT_S = 3600.0
 """The time to wait for the response of an operation that waits and has no timeout, or that follows its timeout."""
 MAX_LINES = 10_000
@@ -35,8 +35,7 @@ UNITS = {"_s": "SECONDS", "_ms": "MS"}
 @cache
 def document() -> Json:
     """Return the OpenAPI document of the control API."""
-    with open(DOCUMENT, encoding="utf-8") as file:
-        return json.load(file)
+    return json.loads((files("kafkalet.control") / "openapi.json").read_bytes())
 
 
 def resolved(schema: Schema) -> Schema:

@@ -52,6 +52,13 @@ def test_single_file_has_the_recorded_scenarios(pyz: Path) -> None:
     assert "delete_records" in run.stdout.split()
 
 
+def test_single_file_has_the_commands_of_the_control_api(pyz: Path) -> None:
+    run = subprocess.run(
+        [sys.executable, "-I", pyz, "ctl", "--help"], capture_output=True, text=True, cwd=pyz.parent, check=True
+    )
+    assert "topic create" in run.stdout
+
+
 def test_exit_status_is_that_of_the_command(pyz: Path) -> None:
     run = subprocess.run([sys.executable, "-I", pyz, "serve", "--nope"], capture_output=True, check=False)
     assert run.returncode == 2
