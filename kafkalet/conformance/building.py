@@ -3,7 +3,7 @@
 Timestamps are relative to `T0`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kafkalet.conformance.notation.messages import APIS
@@ -11,8 +11,13 @@ from kafkalet.conformance.notation.messages import APIS
 T0 = 1_600_000_000_000
 NO_RETENTION = {"retention.ms": "-1", "segment.ms": "9000000000000"}
 MEBIBYTE = 1 << 20
+UNKNOWN_TOPIC_ID = "0f0f0f0f-1111-4222-8333-444455556666"
 BROKERS = (1, 2, 3)
 """The ids of the brokers, where several are needed."""
+COORDINATOR_ERRORS = [14, 15, 16]
+"""COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE and NOT_COORDINATOR: requests are sent again."""
+TRANSACTION_ERRORS = [*COORDINATOR_ERRORS, 51]
+"""The same, and CONCURRENT_TRANSACTIONS: the transaction before has not ended yet."""
 NOT_LEADER = 6
 
 Step = dict[str, Any]
@@ -60,6 +65,10 @@ class ScenarioBuilder:
         self.step("let", name=name, value=value)
         return f"${name}"
 
+    def unique(self, name: str) -> str:
+        """Bind a name to one that only this scenario has, for a topic, a group or an id. Return its notation."""
+        return self.let(name, f"c<unique>.{self.name}.{name}")
+
     def unknown_topic(self, name: str = "nope") -> str:
         """Bind the name of a topic that does not exist. Return the notation of the name."""
         return self.let(name, "does-not-exist-<unique>")
@@ -67,6 +76,12 @@ class ScenarioBuilder:
     def request(self, case: str, api: str, version: int, body: Step, **more: Any) -> None:
         """Add a request whose answer is compared."""
         self.step("request", case=case, api=api, version=version, body=body, **more)
+
+    def each_version(self, api: str, cases: Mapping[str, Step], low: int = 0, high: int = 99, **more: Any) -> None:
+        """Add the same requests in each version within bounds; "#" in the name of a case stands for the version."""
+        for version in self.versions(api, low, high):
+            for case, body in cases.items():
+                self.request(case.replace("#", str(version)), api, version, body, **more)
 
     def setup(self, api: str, version: int, body: Step, **more: Any) -> None:
         """Add a request that prepares the scenario, and that must succeed."""
@@ -90,10 +105,22 @@ class ScenarioBuilder:
         self.until("FindCoordinator", 2, {"key": key, "key_type": kind}, "error_code", 0)
         self.steps[-1]["timeout_ms"] = 40000
         if kind == 0:
-            self.setup("DescribeGroups", 0, {"groups": [key]}, retry_errors=[14, 15, 16])
+            self.setup("DescribeGroups", 0, {"groups": [key]}, retry_errors=COORDINATOR_ERRORS)
         else:
             asked = {"transactional_ids": [key]}
-            self.setup("DescribeTransactions", 0, asked, retry_errors=[14, 15, 16], must_succeed=False)
+            self.setup("DescribeTransactions", 0, asked, retry_errors=COORDINATOR_ERRORS, must_succeed=False)
+
+    def group(self, name: str = "g") -> str:
+        """Bind the id of a new group, and wait until its coordinator is available. Return the notation of the id."""
+        group = self.unique(name)
+        self.coordinator(group)
+        return group
+
+    def transactional_id(self, name: str = "X1") -> str:
+        """Bind a new transactional id, and wait until its coordinator is available. Return the notation of the id."""
+        transactional_id = self.unique(name)
+        self.coordinator(transactional_id, 1)
+        return transactional_id
 
     def until(self, api: str, version: int, body: Step, path: str, equals: Any) -> None:
         """Repeat a request until the value at `path` of the answer equals `equals`."""
@@ -108,7 +135,7 @@ class ScenarioBuilder:
 
     def topic(self, name: str = "t", partitions: int = 1, **configs: Any) -> str:
         """Create a topic; a keyword such as `max_message_bytes=1000` sets the configuration max.message.bytes."""
-        topic = self.let(name, f"c<unique>.{self.name}.{name}")
+        topic = self.unique(name)
         given = NO_RETENTION | {key.replace("_", "."): str(value) for key, value in configs.items()}
         made = {"name": topic, "num_partitions": partitions, "replication_factor": 1}
         made["configs"] = [{"name": key, "value": value} for key, value in given.items()]
@@ -120,7 +147,7 @@ class ScenarioBuilder:
 
     def spread_topic(self, name: str, *replicas: list[int], **configs: Any) -> str:
         """Create a topic whose partitions have these replicas, and wait until every broker knows it."""
-        topic = self.let(name, f"c<unique>.{self.name}.{name}")
+        topic = self.unique(name)
         made: Step = {"name": topic, "num_partitions": -1, "replication_factor": -1}
         made["assignments"] = [{"partition_index": index, "broker_ids": nodes} for index, nodes in enumerate(replicas)]
         made["configs"] = [{"name": key.replace("_", "."), "value": str(value)} for key, value in configs.items()]
@@ -193,30 +220,37 @@ class ScenarioBuilder:
         """Allocate a producer id without a transactional id."""
         body = {"transactional_id": None, "transaction_timeout_ms": 60000}
         bind = {name: "producer_id", name.replace("P", "E"): "producer_epoch"}
-        self.setup("InitProducerId", 3, body, bind=bind, retry_errors=[14, 15, 16, 51])
+        self.setup("InitProducerId", 3, body, bind=bind, retry_errors=TRANSACTION_ERRORS)
         return f"${name}"
 
     def transaction(self, topic: str, name: str = "X1", partitions: Sequence[int] = (0,)) -> Step:
         """Initialize a transactional producer, add partitions, and return the fields that its batches need."""
-        number = name[1:]
-        xid = self.let(name, f"c<unique>.{self.name}.{name}")
+        xid = self.unique(name)
         self.until("FindCoordinator", 2, {"key": xid, "key_type": 1}, "error_code", 0)
         self.steps[-1]["timeout_ms"] = 40000
-        retry = {"retry_errors": [14, 15, 16, 51]}
-        body = {"transactional_id": xid, "transaction_timeout_ms": 600000}
-        bind = {f"P{number}": "producer_id", f"E{number}": "producer_epoch"}
-        self.setup("InitProducerId", 3, body, bind=bind, **retry)
+        self.init_producer(name)
         self.add_partitions(topic, name, partitions)
-        return {"producer_id": f"$P{number}", "producer_epoch": f"$E{number}", "transactional": True}
+        return {"producer_id": f"$P{name[1:]}", "producer_epoch": f"$E{name[1:]}", "transactional": True}
+
+    def init_producer(self, name: str = "X1", timeout_ms: int = 600_000) -> None:
+        """Initialize a producer with the transactional id that is bound to a name; of_producer has its id and epoch."""
+        body = {"transactional_id": f"${name}", "transaction_timeout_ms": timeout_ms}
+        bind = {f"P{name[1:]}": "producer_id", f"E{name[1:]}": "producer_epoch"}
+        self.setup("InitProducerId", 3, body, bind=bind, retry_errors=TRANSACTION_ERRORS)
 
     def add_partitions(self, topic: str, name: str = "X1", partitions: Sequence[int] = (0,)) -> None:
         """Add partitions to the transaction of a producer."""
         body = self.of_producer(name) | {"topics": [{"name": topic, "partitions": list(partitions)}]}
-        self.setup("AddPartitionsToTxn", 3, body, retry_errors=[14, 15, 16, 51])
+        self.setup("AddPartitionsToTxn", 3, body, retry_errors=TRANSACTION_ERRORS)
+
+    def add_offsets(self, group: str, name: str = "X1") -> None:
+        """Add the offsets of a group to the transaction of a producer."""
+        body = self.of_producer(name) | {"group_id": group}
+        self.setup("AddOffsetsToTxn", 3, body, retry_errors=TRANSACTION_ERRORS)
 
     def end(self, name: str = "X1", committed: bool = True) -> None:
         """Commit or abort the transaction of a producer."""
-        self.setup("EndTxn", 3, self.of_producer(name) | {"committed": committed}, retry_errors=[14, 15, 16, 51])
+        self.setup("EndTxn", 3, self.of_producer(name) | {"committed": committed}, retry_errors=TRANSACTION_ERRORS)
 
     def of_producer(self, name: str) -> Step:
         """Return the fields that identify a transactional producer in requests."""

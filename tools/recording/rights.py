@@ -22,10 +22,9 @@ from kafkalet.conformance.access import (
     PROPAGATION_MS,
     TOPIC_OPERATIONS,
     TOPICS,
-    UNKNOWN_ID,
     acl_filter,
 )
-from kafkalet.conformance.building import ScenarioBuilder, Step
+from kafkalet.conformance.building import UNKNOWN_TOPIC_ID, ScenarioBuilder, Step
 
 
 def acl(kind: int, name: str, operation: int, pattern: int = LITERAL, **more: object) -> Step:
@@ -47,7 +46,7 @@ def exactly(of: Step) -> Step:
     )
 
 
-def but(*operations: int, of: Iterable[int] = TOPIC_OPERATIONS) -> tuple[int, ...]:
+def all_except(*operations: int, of: Iterable[int] = TOPIC_OPERATIONS) -> tuple[int, ...]:
     """Return all operations except these."""
     return tuple(each for each in of if each not in operations)
 
@@ -129,7 +128,7 @@ def names_of_kinds(ask: ScenarioBuilder, rights: Rights, resource: int, kinds: K
 
 def unknown_id(ask: ScenarioBuilder) -> str:
     """Bind the id of a topic that does not exist. Return the notation of the id."""
-    return ask.let("unknown.id", UNKNOWN_ID)
+    return ask.let("unknown.id", UNKNOWN_TOPIC_ID)
 
 
 def ends(versions: range) -> list[int]:

@@ -177,7 +177,7 @@ def acl_creations(ask: ScenarioBuilder) -> None:
         ask.request(f"{case}: described", "DescribeAcls", ask.versions("DescribeAcls")[-1], every)
         cleared(ask, who)
 
-    t = ask.let("t", f"c<unique>.{ask.name}.t")
+    t = ask.unique("t")
     one = acl(TOPICS, t, READ, **mine)
     create("none")
     create("the same twice", one, one)

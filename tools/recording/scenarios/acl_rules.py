@@ -90,7 +90,7 @@ def acl_implied(ask: ScenarioBuilder) -> None:
     """READ, WRITE, DELETE and ALTER allow DESCRIBE, ALTER_CONFIGS allows DESCRIBE_CONFIGS, and ALL allows
     everything."""
     rights = Rights(ask)
-    names = {each: ask.let(name, f"c<unique>.{ask.name}.{name}") for each, name in OPERATIONS.items()}
+    names = {each: ask.unique(name) for each, name in OPERATIONS.items()}
     rights.create(*(acl(TOPICS, name, operation) for operation, name in names.items()))
     tried(ask, "one right each", names.values())
     rights.remove()
@@ -107,7 +107,7 @@ def acl_denied(ask: ScenarioBuilder) -> None:
     tried(ask, "ALL allowed, one denied", names.values())
     rights.remove()
     some = {"read": (READ, DESCRIBE), "written": (WRITE, READ), "configs": (ALTER_CONFIGS, DESCRIBE_CONFIGS)}
-    pairs = {kind: ask.let(kind, f"c<unique>.{ask.name}.{kind}") for kind in some}
+    pairs = {kind: ask.unique(kind) for kind in some}
     for kind, (allowed, denied) in some.items():
         rights.grant(TOPICS, pairs[kind], allowed)
         rights.deny(TOPICS, pairs[kind], denied)
@@ -248,8 +248,8 @@ def acl_super_user(ask: ScenarioBuilder) -> None:
 def acl_unusual_names(ask: ScenarioBuilder) -> None:
     """Names of groups and transactional ids match as they are: empty, with spaces, with other alphabets, or *."""
     rights = Rights(ask)
-    ask.coordinator(ask.let("g", f"c<unique>.{ask.name}.g"))
-    ask.coordinator(ask.let("x", f"c<unique>.{ask.name}.x"), 1)
+    ask.group()
+    ask.transactional_id("x")
     prefix = ask.let("prefix", f"c<unique>.{ask.name} ")
     texts = {
         "spaces": "a b",

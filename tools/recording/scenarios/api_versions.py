@@ -14,8 +14,7 @@ UNKNOWN_CLUSTER = "another-cluster-id-000"
 def api_versions_every_version(ask: ScenarioBuilder) -> None:
     """ApiVersions answers without an error in every version."""
     client = {"client_software_name": "conformance", "client_software_version": "1.0"}
-    for v in ask.versions("ApiVersions"):
-        ask.request(f"v{v}", "ApiVersions", v, client, only=["error_code"])
+    ask.each_version("ApiVersions", {"v#": client}, only=["error_code"])
 
 
 @scenario("KafkaApis", KAFKA_4_4, ApiVersions=5)

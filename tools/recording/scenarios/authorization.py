@@ -18,11 +18,10 @@ from kafkalet.conformance.access import (
     READ,
     TOPICS,
     TRANSACTIONAL_IDS,
-    UNKNOWN_ID,
     WRITE,
     acl_filter,
 )
-from kafkalet.conformance.building import ScenarioBuilder, Step, at, batch, one
+from kafkalet.conformance.building import UNKNOWN_TOPIC_ID, ScenarioBuilder, Step, at, batch, one
 from tools.recording.definitions import KAFKA_4_4, define
 from tools.recording.rights import acl, without_rights
 
@@ -32,7 +31,7 @@ TOPIC, BROKER, GROUP = 2, 4, 32
 Bodies = Mapping[str, Step]
 
 
-def asked(ask: ScenarioBuilder, api: str, bodies: Bodies, low: int = 0, high: int = 99) -> None:
+def request_as_user(ask: ScenarioBuilder, api: str, bodies: Bodies, low: int = 0, high: int = 99) -> None:
     """Send the requests as the user without rights, in the oldest and in the newest version."""
     versions = ask.versions(api, low, high)
     for v in sorted({versions[0], versions[-1]}):
@@ -45,12 +44,6 @@ def topics(ask: ScenarioBuilder) -> tuple[str, str]:
     return ask.topic(), ask.unknown_topic()
 
 
-def group_of(ask: ScenarioBuilder) -> str:
-    group = ask.let("g", f"c<unique>.{ask.name}.g")
-    ask.coordinator(group)
-    return group
-
-
 @scenario("KIP-11 KafkaApis", level="must")
 def denied_produce(ask: ScenarioBuilder) -> None:
     """Produce without WRITE is answered with TOPIC_AUTHORIZATION_FAILED, whether or not the topic exists."""
@@ -58,12 +51,12 @@ def denied_produce(ask: ScenarioBuilder) -> None:
     for case, topic in zip(("topic", "unknown topic"), topics(ask), strict=True):
         named = {"name": topic, "partitions": [{"index": 0, "records": [batch(10)]}]}
         bodies[case] = {"acks": 1, "timeout_ms": 1000, "topics": [named]}
-    asked(ask, "Produce", bodies, 3, 12)
+    request_as_user(ask, "Produce", bodies, 3, 12)
     sent = batch(10, transactional=True, producer_id=7, producer_epoch=0, base_sequence=0)
     wanted = [{"name": "$t", "partitions": [{"index": 0, "records": [sent]}]}]
-    asked(ask, "Produce", {"transaction": {"transactional_id": "x", "acks": -1, "topics": wanted}}, 3, 12)
+    request_as_user(ask, "Produce", {"transaction": {"transactional_id": "x", "acks": -1, "topics": wanted}}, 3, 12)
     for v in ask.versions("Produce", 13):
-        for case, topic_id in (("topic", "$t.id"), ("unknown id", UNKNOWN_ID)):
+        for case, topic_id in (("topic", "$t.id"), ("unknown id", UNKNOWN_TOPIC_ID)):
             by_id = [{"topic_id": topic_id, "partitions": [{"index": 0, "records": [batch(10)]}]}]
             ask.request(f"v{v}: {case}", "Produce", v, {"acks": 1, "topics": by_id}, conn="user")
 
@@ -72,11 +65,11 @@ def denied_produce(ask: ScenarioBuilder) -> None:
 def denied_fetch(ask: ScenarioBuilder) -> None:
     """Fetch without READ is answered with TOPIC_AUTHORIZATION_FAILED; by topic id, unknown topics stay unknown."""
     t, n = topics(ask)
-    asked(ask, "Fetch", {"topic": ask.fetching(at(t)), "unknown topic": ask.fetching(at(n))}, 4, 12)
-    asked(ask, "Fetch", {"topic": ask.fetching(at("$t.id")), "unknown id": ask.fetching(at("bogus.id"))}, 13)
+    request_as_user(ask, "Fetch", {"topic": ask.fetching(at(t)), "unknown topic": ask.fetching(at(n))}, 4, 12)
+    request_as_user(ask, "Fetch", {"topic": ask.fetching(at("$t.id")), "unknown id": ask.fetching(at("bogus.id"))}, 13)
     for step in ask.steps:
         if step.get("case", "").endswith("unknown id"):
-            step["body"]["topics"][0]["topic_id"] = UNKNOWN_ID
+            step["body"]["topics"][0]["topic_id"] = UNKNOWN_TOPIC_ID
 
 
 @scenario("KIP-11 KafkaApis", level="must")
@@ -84,11 +77,15 @@ def denied_offsets_of_logs(ask: ScenarioBuilder) -> None:
     """ListOffsets and OffsetForLeaderEpoch without DESCRIBE are answered with TOPIC_AUTHORIZATION_FAILED."""
     t, n = topics(ask)
     named = (("topic", t), ("unknown topic", n))
-    asked(ask, "ListOffsets", {c: {"topics": [one(topic, partition_index=0, timestamp=-1)]} for c, topic in named})
+    request_as_user(
+        ask, "ListOffsets", {c: {"topics": [one(topic, partition_index=0, timestamp=-1)]} for c, topic in named}
+    )
     wanted = {"partition": 0, "leader_epoch": 0, "current_leader_epoch": -1}
     bodies = {c: {"topics": [{"topic": topic, "partitions": [wanted]}]} for c, topic in named}
-    asked(ask, "OffsetForLeaderEpoch", bodies)
-    asked(ask, "OffsetForLeaderEpoch", {f"{c} as replica 2": body | {"replica_id": 2} for c, body in bodies.items()}, 3)
+    request_as_user(ask, "OffsetForLeaderEpoch", bodies)
+    request_as_user(
+        ask, "OffsetForLeaderEpoch", {f"{c} as replica 2": body | {"replica_id": 2} for c, body in bodies.items()}, 3
+    )
 
 
 @scenario("KIP-11 KIP-516 KafkaApis", level="must")
@@ -103,7 +100,7 @@ def denied_metadata(ask: ScenarioBuilder) -> None:
             ask.request(f"v{v}: {case}", "Metadata", v, {"topics": [{"name": topic}]} | no_creation, **more)
         everything: Step = {"topics": None} if v else {"topics": []}
         ask.request(f"v{v}: all topics", "Metadata", v, everything | no_creation, **more)
-    for case, topic_id in (("topic by id", "$t.id"), ("unknown id", UNKNOWN_ID)):
+    for case, topic_id in (("topic by id", "$t.id"), ("unknown id", UNKNOWN_TOPIC_ID)):
         wanted = [{"name": None, "topic_id": topic_id}]
         ask.request(case, "Metadata", 12, {"topics": wanted, "allow_auto_topic_creation": False}, **more)
     ask.request(
@@ -119,58 +116,59 @@ def denied_metadata(ask: ScenarioBuilder) -> None:
 @scenario("KIP-11 KafkaApis", level="must")
 def denied_groups(ask: ScenarioBuilder) -> None:
     """Requests about a group without the right to it are answered with GROUP_AUTHORIZATION_FAILED."""
-    g = group_of(ask)
+    g = ask.group()
     member = {"group_id": g, "member_id": "m", "generation_id": 1}
     joining = {"group_id": g, "session_timeout_ms": 30000, "rebalance_timeout_ms": 30000, "member_id": ""}
     protocols = {"protocol_type": "consumer", "protocols": [{"name": "range", "metadata": ""}]}
-    asked(ask, "JoinGroup", {"join": joining | protocols})
+    request_as_user(ask, "JoinGroup", {"join": joining | protocols})
     protocol = {"protocol_type": "consumer", "protocol_name": "range"}
-    asked(ask, "SyncGroup", {"sync": member | {"assignments": []} | protocol})
-    asked(ask, "Heartbeat", {"heartbeat": member})
-    asked(ask, "LeaveGroup", {"leave": {"group_id": g, "member_id": "m"}}, 0, 2)
-    asked(ask, "LeaveGroup", {"leave": {"group_id": g, "members": [{"member_id": "m"}]}}, 3)
-    asked(ask, "DescribeGroups", {"describe": {"groups": [g, "no-such-group"]}})
-    asked(ask, "DeleteGroups", {"delete": {"groups_names": [g]}})
-    asked(ask, "ListGroups", {"list": {}})
-    asked(ask, "FindCoordinator", {"find": {"key": g, "key_type": 0}}, 0, 3)
-    asked(ask, "FindCoordinator", {"find": {"coordinator_keys": [g], "key_type": 0}}, 4)
+    request_as_user(ask, "SyncGroup", {"sync": member | {"assignments": []} | protocol})
+    request_as_user(ask, "Heartbeat", {"heartbeat": member})
+    request_as_user(ask, "LeaveGroup", {"leave": {"group_id": g, "member_id": "m"}}, 0, 2)
+    request_as_user(ask, "LeaveGroup", {"leave": {"group_id": g, "members": [{"member_id": "m"}]}}, 3)
+    request_as_user(ask, "DescribeGroups", {"describe": {"groups": [g, "no-such-group"]}})
+    request_as_user(ask, "DeleteGroups", {"delete": {"groups_names": [g]}})
+    request_as_user(ask, "ListGroups", {"list": {}})
+    request_as_user(ask, "FindCoordinator", {"find": {"key": g, "key_type": 0}}, 0, 3)
+    request_as_user(ask, "FindCoordinator", {"find": {"coordinator_keys": [g], "key_type": 0}}, 4)
 
 
 @scenario("KIP-11 KafkaApis", level="must")
 def denied_committed_offsets(ask: ScenarioBuilder) -> None:
     """Offsets of a group need READ or DESCRIBE on the group, and then on each topic."""
     t, n = topics(ask)
-    g = group_of(ask)
+    g = ask.group()
     partition = {"partition_index": 0, "committed_offset": 1, "committed_metadata": "m"}
     committing = {"group_id": g, "generation_id_or_member_epoch": -1, "member_id": ""}
     named = [{"name": topic, "partitions": [partition]} for topic in (t, n)]
-    asked(ask, "OffsetCommit", {"commit": committing | {"topics": named}}, 0, 9)
-    by_id = [{"topic_id": topic, "partitions": [partition]} for topic in ("$t.id", UNKNOWN_ID)]
-    for v in ask.versions("OffsetCommit", 10):
-        ask.request(f"v{v}: commit", "OffsetCommit", v, committing | {"topics": by_id}, conn="user")
+    request_as_user(ask, "OffsetCommit", {"commit": committing | {"topics": named}}, 0, 9)
+    by_id = [{"topic_id": topic, "partitions": [partition]} for topic in ("$t.id", UNKNOWN_TOPIC_ID)]
+    ask.each_version("OffsetCommit", {"v#: commit": committing | {"topics": by_id}}, 10, conn="user")
     wanted = [{"name": topic, "partition_indexes": [0]} for topic in (t, n)]
-    asked(ask, "OffsetFetch", {"fetch": {"group_id": g, "topics": wanted}}, 0, 7)
-    asked(ask, "OffsetFetch", {"fetch all": {"group_id": g, "topics": None}}, 2, 7)
-    asked(ask, "OffsetFetch", {"fetch": {"groups": [{"group_id": g, "topics": wanted}]}}, 8, 9)
-    asked(ask, "OffsetFetch", {"fetch all": {"groups": [{"group_id": g, "topics": None}]}}, 8)
+    request_as_user(ask, "OffsetFetch", {"fetch": {"group_id": g, "topics": wanted}}, 0, 7)
+    request_as_user(ask, "OffsetFetch", {"fetch all": {"group_id": g, "topics": None}}, 2, 7)
+    request_as_user(ask, "OffsetFetch", {"fetch": {"groups": [{"group_id": g, "topics": wanted}]}}, 8, 9)
+    request_as_user(ask, "OffsetFetch", {"fetch all": {"groups": [{"group_id": g, "topics": None}]}}, 8)
     deleted = [{"name": topic, "partitions": [{"partition_index": 0}]} for topic in (t, n)]
-    asked(ask, "OffsetDelete", {"delete": {"group_id": g, "topics": deleted}})
+    request_as_user(ask, "OffsetDelete", {"delete": {"group_id": g, "topics": deleted}})
 
 
 @scenario("KIP-848 KafkaApis", KAFKA_4_4)
 def denied_consumer_groups(ask: ScenarioBuilder) -> None:
     """A member of the consumer protocol without READ on the group is answered with GROUP_AUTHORIZATION_FAILED."""
     t = ask.topic()
-    g = group_of(ask)
+    g = ask.group()
     beating = {"group_id": g, "member_id": "AAAAAAAAAAAAAAAAAAAAAQ", "member_epoch": 0, "rebalance_timeout_ms": 60000}
-    asked(ask, "ConsumerGroupHeartbeat", {"join": beating | {"subscribed_topic_names": [t], "topic_partitions": []}})
-    asked(ask, "ConsumerGroupDescribe", {"describe": {"group_ids": [g]}})
-    asked(ask, "ShareGroupHeartbeat", {"join a share group": beating_shares(g, t)})
-    asked(ask, "ShareGroupDescribe", {"describe a share group": {"group_ids": [g]}})
-    asked(ask, "StreamsGroupDescribe", {"describe a streams group": {"group_ids": [g]}})
+    request_as_user(
+        ask, "ConsumerGroupHeartbeat", {"join": beating | {"subscribed_topic_names": [t], "topic_partitions": []}}
+    )
+    request_as_user(ask, "ConsumerGroupDescribe", {"describe": {"group_ids": [g]}})
+    request_as_user(ask, "ShareGroupHeartbeat", {"join a share group": beating_shares(g, t)})
+    request_as_user(ask, "ShareGroupDescribe", {"describe a share group": {"group_ids": [g]}})
+    request_as_user(ask, "StreamsGroupDescribe", {"describe a streams group": {"group_ids": [g]}})
     tasks: Step = {"active_tasks": [], "standby_tasks": [], "warmup_tasks": [], "process_id": "p1", "client_tags": []}
     topology = {"topology": {"epoch": 0, "subtopologies": [{"subtopology_id": "0", "source_topics": [t]}]}}
-    asked(ask, "StreamsGroupHeartbeat", {"join a streams group": beating | tasks | topology})
+    request_as_user(ask, "StreamsGroupHeartbeat", {"join a streams group": beating | tasks | topology})
 
 
 def beating_shares(group: str, topic: str) -> Step:
@@ -182,20 +180,20 @@ def beating_shares(group: str, topic: str) -> Step:
 def denied_share_groups(ask: ScenarioBuilder) -> None:
     """Share fetches, and the offsets and state of share groups, need rights on group, topic and cluster."""
     t = ask.topic()
-    g = group_of(ask)
+    g = ask.group()
     who = {"group_id": g, "member_id": "AAAAAAAAAAAAAAAAAAAAAQ"}
     wanted = [{"topic_id": "$t.id", "partitions": [{"partition_index": 0, "acknowledgement_batches": []}]}]
-    asked(ask, "ShareFetch", {"fetch": who | {"share_session_epoch": 0, "topics": wanted}})
-    asked(ask, "ShareAcknowledge", {"acknowledge": who | {"share_session_epoch": 1, "topics": wanted}})
+    request_as_user(ask, "ShareFetch", {"fetch": who | {"share_session_epoch": 0, "topics": wanted}})
+    request_as_user(ask, "ShareAcknowledge", {"acknowledge": who | {"share_session_epoch": 1, "topics": wanted}})
     described = {"groups": [{"group_id": g, "topics": [{"topic_name": t, "partitions": [0]}]}]}
-    asked(ask, "DescribeShareGroupOffsets", {"describe": described})
+    request_as_user(ask, "DescribeShareGroupOffsets", {"describe": described})
     altered = [{"topic_name": t, "partitions": [{"partition_index": 0, "start_offset": 0}]}]
-    asked(ask, "AlterShareGroupOffsets", {"alter": {"group_id": g, "topics": altered}})
-    asked(ask, "DeleteShareGroupOffsets", {"delete": {"group_id": g, "topics": [{"topic_name": t}]}})
+    request_as_user(ask, "AlterShareGroupOffsets", {"alter": {"group_id": g, "topics": altered}})
+    request_as_user(ask, "DeleteShareGroupOffsets", {"delete": {"group_id": g, "topics": [{"topic_name": t}]}})
     state = {"group_id": g, "topics": [{"topic_id": "$t.id", "partitions": [{"partition": 0}]}]}
     for api in ("Initialize", "Read", "Write", "Delete"):
-        asked(ask, f"{api}ShareGroupState", {f"{api.lower()} state": state})
-    asked(ask, "ReadShareGroupStateSummary", {"summary": state})
+        request_as_user(ask, f"{api}ShareGroupState", {f"{api.lower()} state": state})
+    request_as_user(ask, "ReadShareGroupStateSummary", {"summary": state})
 
 
 @scenario("KIP-98 KafkaApis", level="must")
@@ -203,32 +201,31 @@ def denied_transactions(ask: ScenarioBuilder) -> None:
     """Transactions need WRITE on the transactional id, then READ on the group and WRITE on the topics."""
     without_rights(ask)
     t, n = topics(ask)
-    g = group_of(ask)
-    x = ask.let("X1", f"c<unique>.{ask.name}.X1")
-    asked(ask, "FindCoordinator", {"find": {"key": x, "key_type": 1}}, 1, 3)
-    asked(ask, "FindCoordinator", {"find": {"coordinator_keys": [x], "key_type": 1}}, 4)
-    asked(ask, "InitProducerId", {"transactional": {"transactional_id": x, "transaction_timeout_ms": 60000}})
-    asked(ask, "InitProducerId", {"idempotent": {"transactional_id": None, "transaction_timeout_ms": 60000}})
+    g = ask.group()
+    x = ask.unique("X1")
+    request_as_user(ask, "FindCoordinator", {"find": {"key": x, "key_type": 1}}, 1, 3)
+    request_as_user(ask, "FindCoordinator", {"find": {"coordinator_keys": [x], "key_type": 1}}, 4)
+    request_as_user(ask, "InitProducerId", {"transactional": {"transactional_id": x, "transaction_timeout_ms": 60000}})
+    request_as_user(ask, "InitProducerId", {"idempotent": {"transactional_id": None, "transaction_timeout_ms": 60000}})
     who = {"transactional_id": x, "producer_id": 7, "producer_epoch": 0}
     added = who | {"topics": [{"name": topic, "partitions": [0]} for topic in (t, n)]}
-    asked(ask, "AddPartitionsToTxn", {"add partitions": added}, 0, 3)
-    asked(ask, "AddPartitionsToTxn", {"add partitions": {"transactions": [added]}}, 4)
-    asked(ask, "AddOffsetsToTxn", {"add offsets": who | {"group_id": g}})
-    asked(ask, "EndTxn", {"end": who | {"committed": True}})
+    request_as_user(ask, "AddPartitionsToTxn", {"add partitions": added}, 0, 3)
+    request_as_user(ask, "AddPartitionsToTxn", {"add partitions": {"transactions": [added]}}, 4)
+    request_as_user(ask, "AddOffsetsToTxn", {"add offsets": who | {"group_id": g}})
+    request_as_user(ask, "EndTxn", {"end": who | {"committed": True}})
     partition = {"partition_index": 0, "committed_offset": 1, "committed_metadata": "m"}
     named = [{"name": topic, "partitions": [partition]} for topic in (t, n)]
     committing = who | {"group_id": g, "generation_id_or_member_epoch": -1, "member_id": ""}
-    asked(ask, "TxnOffsetCommit", {"commit": committing | {"topics": named}}, 0, 5)
+    request_as_user(ask, "TxnOffsetCommit", {"commit": committing | {"topics": named}}, 0, 5)
     by_id = [{"topic_id": "$t.id", "partitions": [partition]}]
-    for v in ask.versions("TxnOffsetCommit", 6):
-        ask.request(f"v{v}: commit", "TxnOffsetCommit", v, committing | {"topics": by_id}, conn="user")
+    ask.each_version("TxnOffsetCommit", {"v#: commit": committing | {"topics": by_id}}, 6, conn="user")
     marker = {"producer_id": 7, "producer_epoch": 0, "transaction_result": True, "coordinator_epoch": 0}
     marked = marker | {"topics": [{"name": t, "partition_indexes": [0]}]}
-    asked(ask, "WriteTxnMarkers", {"markers": {"markers": [marked]}})
-    asked(ask, "DescribeTransactions", {"describe": {"transactional_ids": [x]}})
-    asked(ask, "ListTransactions", {"list": {"state_filters": [], "producer_id_filters": []}})
+    request_as_user(ask, "WriteTxnMarkers", {"markers": {"markers": [marked]}})
+    request_as_user(ask, "DescribeTransactions", {"describe": {"transactional_ids": [x]}})
+    request_as_user(ask, "ListTransactions", {"list": {"state_filters": [], "producer_id_filters": []}})
     described = [{"name": topic, "partition_indexes": [0]} for topic in (t, n)]
-    asked(ask, "DescribeProducers", {"producers": {"topics": described}})
+    request_as_user(ask, "DescribeProducers", {"producers": {"topics": described}})
 
 
 @scenario("KIP-11 KIP-516 ControllerApis", level="must")
@@ -237,17 +234,17 @@ def denied_topics(ask: ScenarioBuilder) -> None:
     t, n = topics(ask)
     for case, topic in (("topic", t), ("unknown topic", n)):
         made = [{"name": topic, "num_partitions": 1, "replication_factor": 1}]
-        asked(ask, "CreateTopics", {f"create {case}": {"topics": made}})
+        request_as_user(ask, "CreateTopics", {f"create {case}": {"topics": made}})
         extended = [{"name": topic, "count": 2, "assignments": None}]
-        asked(ask, "CreatePartitions", {f"extend {case}": {"topics": extended, "validate_only": False}})
+        request_as_user(ask, "CreatePartitions", {f"extend {case}": {"topics": extended, "validate_only": False}})
         shortened = [{"name": topic, "partitions": [{"partition_index": 0, "offset": 0}]}]
-        asked(ask, "DeleteRecords", {f"shorten {case}": {"topics": shortened}})
-    asked(ask, "DeleteTopics", {"delete": {"topic_names": [t]}, "delete unknown": {"topic_names": [n]}}, 0, 5)
+        request_as_user(ask, "DeleteRecords", {f"shorten {case}": {"topics": shortened}})
+    request_as_user(ask, "DeleteTopics", {"delete": {"topic_names": [t]}, "delete unknown": {"topic_names": [n]}}, 0, 5)
     for case, wanted in {
         "name": {"name": t},
         "unknown name": {"name": n},
         "id": {"name": None, "topic_id": "$t.id"},
-        "unknown id": {"name": None, "topic_id": UNKNOWN_ID},
+        "unknown id": {"name": None, "topic_id": UNKNOWN_TOPIC_ID},
     }.items():
         ask.request(f"v6: delete {case}", "DeleteTopics", 6, {"topics": [wanted]}, conn="user")
 
@@ -260,12 +257,14 @@ def denied_configurations(ask: ScenarioBuilder) -> None:
     for case, (kind, name) in resources.items():
         what = {"resource_type": kind, "resource_name": name}
         described = {"resources": [what | {"configuration_keys": ["retention.ms"]}]}
-        asked(ask, "DescribeConfigs", {f"describe {case}": described})
+        request_as_user(ask, "DescribeConfigs", {f"describe {case}": described})
         change = {"name": "retention.ms", "value": "1"}
-        asked(ask, "AlterConfigs", {f"replace {case}": {"resources": [what | {"configs": [change]}]}})
+        request_as_user(ask, "AlterConfigs", {f"replace {case}": {"resources": [what | {"configs": [change]}]}})
         changed = change | {"config_operation": 0}
-        asked(ask, "IncrementalAlterConfigs", {f"alter {case}": {"resources": [what | {"configs": [changed]}]}})
-    asked(ask, "ListConfigResources", {"list": {}})
+        request_as_user(
+            ask, "IncrementalAlterConfigs", {f"alter {case}": {"resources": [what | {"configs": [changed]}]}}
+        )
+    request_as_user(ask, "ListConfigResources", {"list": {}})
 
 
 @scenario("KIP-11 KafkaApis ControllerApis")
@@ -273,37 +272,39 @@ def denied_cluster(ask: ScenarioBuilder) -> None:
     """Requests that concern the cluster are answered with CLUSTER_AUTHORIZATION_FAILED without rights on it."""
     t = ask.topic()
     partitions = [{"topic": t, "partitions": [0]}]
-    asked(ask, "ElectLeaders", {"elect": {"election_type": 0, "topic_partitions": partitions}})
+    request_as_user(ask, "ElectLeaders", {"elect": {"election_type": 0, "topic_partitions": partitions}})
     moved = [{"name": t, "partitions": [{"partition_index": 0, "replicas": [1]}]}]
-    asked(ask, "AlterPartitionReassignments", {"reassign": {"topics": moved}})
-    asked(ask, "ListPartitionReassignments", {"list reassignments": {"topics": None}})
+    request_as_user(ask, "AlterPartitionReassignments", {"reassign": {"topics": moved}})
+    request_as_user(ask, "ListPartitionReassignments", {"list reassignments": {"topics": None}})
     directories = {"dirs": [{"path": "/nowhere", "topics": [{"name": t, "partitions": [0]}]}]}
-    asked(ask, "AlterReplicaLogDirs", {"move": directories})
-    asked(ask, "DescribeLogDirs", {"describe": {"topics": partitions}})
+    request_as_user(ask, "AlterReplicaLogDirs", {"move": directories})
+    request_as_user(ask, "DescribeLogDirs", {"describe": {"topics": partitions}})
     component = {"entity_type": "user", "match_type": 0, "match": "u"}
-    asked(ask, "DescribeClientQuotas", {"quotas": {"components": [component]}})
+    request_as_user(ask, "DescribeClientQuotas", {"quotas": {"components": [component]}})
     entry = {
         "entity": [{"entity_type": "user", "entity_name": "u"}],
         "ops": [{"key": "producer_byte_rate", "value": 1.0}],
     }
-    asked(ask, "AlterClientQuotas", {"alter quotas": {"entries": [entry]}})
+    request_as_user(ask, "AlterClientQuotas", {"alter quotas": {"entries": [entry]}})
     quorum = {"topics": [{"topic_name": "__cluster_metadata", "partitions": [{"partition_index": 0}]}]}
-    asked(ask, "DescribeQuorum", {"quorum": quorum})
+    request_as_user(ask, "DescribeQuorum", {"quorum": quorum})
     feature = {"feature": "metadata.version", "max_version_level": 7, "upgrade_type": 1}
-    asked(ask, "UpdateFeatures", {"features": {"feature_updates": [feature]}})
-    asked(ask, "UnregisterBroker", {"unregister": {"broker_id": 4711}})
-    asked(ask, "DescribeUserScramCredentials", {"describe credentials": {"users": [{"name": "u"}]}})
+    request_as_user(ask, "UpdateFeatures", {"features": {"feature_updates": [feature]}})
+    request_as_user(ask, "UnregisterBroker", {"unregister": {"broker_id": 4711}})
+    request_as_user(ask, "DescribeUserScramCredentials", {"describe credentials": {"users": [{"name": "u"}]}})
     upsertion = {"name": "u", "mechanism": 1, "iterations": 4096, "salt": "s", "salted_password": "p"}
-    asked(ask, "AlterUserScramCredentials", {"alter credentials": {"upsertions": [upsertion], "deletions": []}})
-    voter = {"voter_id": 7, "voter_directory_id": UNKNOWN_ID}
-    asked(ask, "AddRaftVoter", {"add voter": voter | {"timeout_ms": 1000, "listeners": []}})
-    asked(ask, "RemoveRaftVoter", {"remove voter": voter})
+    request_as_user(
+        ask, "AlterUserScramCredentials", {"alter credentials": {"upsertions": [upsertion], "deletions": []}}
+    )
+    voter = {"voter_id": 7, "voter_directory_id": UNKNOWN_TOPIC_ID}
+    request_as_user(ask, "AddRaftVoter", {"add voter": voter | {"timeout_ms": 1000, "listeners": []}})
+    request_as_user(ask, "RemoveRaftVoter", {"remove voter": voter})
 
 
 @scenario("ControllerApis", KAFKA_4_4)
 def denied_unregister_controller(ask: ScenarioBuilder) -> None:
     """UnregisterController needs ALTER on the cluster."""
-    asked(ask, "UnregisterController", {"unregister": {"controller_id": 4711}})
+    request_as_user(ask, "UnregisterController", {"unregister": {"controller_id": 4711}})
 
 
 @scenario("KIP-430 KafkaApis")
@@ -329,7 +330,7 @@ def granted(ask: ScenarioBuilder, *rights: tuple[int, str, int]) -> None:
 def acls_every_version(ask: ScenarioBuilder) -> None:
     """ACLs are created, described and deleted by the super user in every version."""
     for v in ask.versions("CreateAcls"):
-        t = ask.let(f"t{v}", f"c<unique>.{ask.name}.t{v}")
+        t = ask.unique(f"t{v}")
         ask.request(f"v{v}: create", "CreateAcls", v, {"creations": [acl(TOPICS, t, READ)]})
         wanted = acl_filter(TOPICS, t)
         ask.until("DescribeAcls", v, wanted, "resources.0.resource_name", t)
@@ -344,7 +345,7 @@ def acls_every_version(ask: ScenarioBuilder) -> None:
 @scenario("KIP-140 KIP-290 AclControlManager")
 def acls_errors(ask: ScenarioBuilder) -> None:
     """CreateAcls, DescribeAcls and DeleteAcls refuse unknown resources, operations, principals and patterns."""
-    t = ask.let("t", f"c<unique>.{ask.name}.t")
+    t = ask.unique("t")
     last = ask.versions("CreateAcls")[-1]
     for case, wrong in {
         "any resource": acl(ANY, t, READ),
@@ -386,70 +387,72 @@ def acls_errors(ask: ScenarioBuilder) -> None:
 @scenario("KIP-140 AclApis")
 def denied_acls(ask: ScenarioBuilder) -> None:
     """ACLs may be listed and changed only with rights on the cluster."""
-    asked(ask, "DescribeAcls", {"describe": acl_filter(TOPICS, "t")})
-    asked(ask, "CreateAcls", {"create": {"creations": [acl(TOPICS, "t", READ)]}})
-    asked(ask, "DeleteAcls", {"delete": {"filters": [acl_filter(TOPICS, "t")]}})
+    request_as_user(ask, "DescribeAcls", {"describe": acl_filter(TOPICS, "t")})
+    request_as_user(ask, "CreateAcls", {"create": {"creations": [acl(TOPICS, "t", READ)]}})
+    request_as_user(ask, "DeleteAcls", {"delete": {"filters": [acl_filter(TOPICS, "t")]}})
 
 
 @scenario("KIP-11 KafkaApis", level="must")
 def denied_topics_of_group(ask: ScenarioBuilder) -> None:
     """A user with a right on the group, but not on the topic, is answered with TOPIC_AUTHORIZATION_FAILED."""
     t, n = topics(ask)
-    g = group_of(ask)
-    x = ask.let("X1", f"c<unique>.{ask.name}.X1")
+    g = ask.group()
+    x = ask.unique("X1")
     granted(ask, (GROUPS, g, READ), (TRANSACTIONAL_IDS, x, WRITE))
     partition = {"partition_index": 0, "committed_offset": 1, "committed_metadata": "m"}
     for case, topic in (("topic", t), ("unknown topic", n)):
         named = [{"name": topic, "partitions": [partition]}]
         committing = {"group_id": g, "generation_id_or_member_epoch": -1, "member_id": ""}
-        asked(ask, "OffsetCommit", {f"commit {case}": committing | {"topics": named}}, 0, 9)
+        request_as_user(ask, "OffsetCommit", {f"commit {case}": committing | {"topics": named}}, 0, 9)
         wanted = [{"name": topic, "partition_indexes": [0]}]
-        asked(ask, "OffsetFetch", {f"fetch {case}": {"group_id": g, "topics": wanted}}, 0, 7)
-        asked(ask, "OffsetFetch", {f"fetch {case}": {"groups": [{"group_id": g, "topics": wanted}]}}, 8, 9)
+        request_as_user(ask, "OffsetFetch", {f"fetch {case}": {"group_id": g, "topics": wanted}}, 0, 7)
+        request_as_user(ask, "OffsetFetch", {f"fetch {case}": {"groups": [{"group_id": g, "topics": wanted}]}}, 8, 9)
         who = {"transactional_id": x, "producer_id": 7, "producer_epoch": 0}
-        asked(ask, "TxnOffsetCommit", {f"commit {case} in transaction": committing | who | {"topics": named}}, 0, 5)
+        request_as_user(
+            ask, "TxnOffsetCommit", {f"commit {case} in transaction": committing | who | {"topics": named}}, 0, 5
+        )
         added = who | {"topics": [{"name": topic, "partitions": [0]}]}
-        asked(ask, "AddPartitionsToTxn", {f"add {case}": added}, 0, 3)
+        request_as_user(ask, "AddPartitionsToTxn", {f"add {case}": added}, 0, 3)
     deleted = [{"name": t, "partitions": [{"partition_index": 0}]}]
-    asked(ask, "OffsetDelete", {"delete with READ": {"group_id": g, "topics": deleted}})
+    request_as_user(ask, "OffsetDelete", {"delete with READ": {"group_id": g, "topics": deleted}})
     granted(ask, (GROUPS, g, DELETE))
-    asked(ask, "OffsetDelete", {"delete with DELETE": {"group_id": g, "topics": deleted}})
+    request_as_user(ask, "OffsetDelete", {"delete with DELETE": {"group_id": g, "topics": deleted}})
 
 
 @scenario("KIP-98 KafkaApis", level="must")
 def denied_group_of_transaction(ask: ScenarioBuilder) -> None:
     """A transaction needs READ on the group whose offsets it commits."""
     t = ask.topic()
-    g = group_of(ask)
-    x = ask.let("X1", f"c<unique>.{ask.name}.X1")
+    g = ask.group()
+    x = ask.unique("X1")
     granted(ask, (TRANSACTIONAL_IDS, x, WRITE))
     who = {"transactional_id": x, "producer_id": 7, "producer_epoch": 0, "group_id": g}
-    asked(ask, "AddOffsetsToTxn", {"add offsets": who})
+    request_as_user(ask, "AddOffsetsToTxn", {"add offsets": who})
     partition = {"partition_index": 0, "committed_offset": 1, "committed_metadata": "m"}
     committing = who | {"generation_id_or_member_epoch": -1, "member_id": ""}
     named = [{"name": t, "partitions": [partition]}]
-    asked(ask, "TxnOffsetCommit", {"commit": committing | {"topics": named}}, 0, 5)
+    request_as_user(ask, "TxnOffsetCommit", {"commit": committing | {"topics": named}}, 0, 5)
 
 
 @scenario("KIP-848 KIP-932 KIP-1071 KafkaApis", KAFKA_4_4)
 def denied_topics_of_consumers(ask: ScenarioBuilder) -> None:
     """A member that may read its group, but not its topics, is answered with TOPIC_AUTHORIZATION_FAILED."""
     t = ask.topic()
-    g = group_of(ask)
+    g = ask.group()
     granted(ask, (GROUPS, g, READ), (GROUPS, g, DELETE), (GROUPS, g, DESCRIBE))
     beating = {"group_id": g, "member_id": "AAAAAAAAAAAAAAAAAAAAAQ", "member_epoch": 0, "rebalance_timeout_ms": 60000}
     named = {"subscribed_topic_names": [t], "topic_partitions": []}
-    asked(ask, "ConsumerGroupHeartbeat", {"join": beating | named})
-    asked(ask, "ConsumerGroupHeartbeat", {"join by expression": beating | {"subscribed_topic_regex": t}}, 1)
-    asked(ask, "ShareGroupHeartbeat", {"join a share group": beating_shares(g, t)})
+    request_as_user(ask, "ConsumerGroupHeartbeat", {"join": beating | named})
+    request_as_user(ask, "ConsumerGroupHeartbeat", {"join by expression": beating | {"subscribed_topic_regex": t}}, 1)
+    request_as_user(ask, "ShareGroupHeartbeat", {"join a share group": beating_shares(g, t)})
     tasks: Step = {"active_tasks": [], "standby_tasks": [], "warmup_tasks": [], "process_id": "p1", "client_tags": []}
     topology = {"topology": {"epoch": 0, "subtopologies": [{"subtopology_id": "0", "source_topics": [t]}]}}
-    asked(ask, "StreamsGroupHeartbeat", {"join a streams group": beating | tasks | topology})
+    request_as_user(ask, "StreamsGroupHeartbeat", {"join a streams group": beating | tasks | topology})
     described = {"groups": [{"group_id": g, "topics": [{"topic_name": t, "partitions": [0]}]}]}
-    asked(ask, "DescribeShareGroupOffsets", {"describe": described})
+    request_as_user(ask, "DescribeShareGroupOffsets", {"describe": described})
     altered = [{"topic_name": t, "partitions": [{"partition_index": 0, "start_offset": 0}]}]
-    asked(ask, "AlterShareGroupOffsets", {"alter": {"group_id": g, "topics": altered}})
-    asked(ask, "DeleteShareGroupOffsets", {"delete": {"group_id": g, "topics": [{"topic_name": t}]}})
+    request_as_user(ask, "AlterShareGroupOffsets", {"alter": {"group_id": g, "topics": altered}})
+    request_as_user(ask, "DeleteShareGroupOffsets", {"delete": {"group_id": g, "topics": [{"topic_name": t}]}})
     wanted = [{"topic_id": "$t.id", "partitions": [{"partition_index": 0, "acknowledgement_batches": []}]}]
     who = {"group_id": g, "member_id": "AAAAAAAAAAAAAAAAAAAAAQ"}
     limits = {"max_wait_ms": 0, "min_bytes": 0, "max_records": 10, "batch_size": 10}
@@ -467,7 +470,7 @@ def denied_described_members(ask: ScenarioBuilder) -> None:
     """Descriptions of groups leave out members with topics that the user may not describe, and say
     TOPIC_AUTHORIZATION_FAILED."""
     t = ask.topic()
-    groups = {kind: ask.let(kind, f"c<unique>.{ask.name}.{kind}") for kind in ("consumer", "share", "streams")}
+    groups = {kind: ask.unique(kind) for kind in ("consumer", "share", "streams")}
     for group in groups.values():
         ask.coordinator(group)
         granted(ask, (GROUPS, group, DESCRIBE), (GROUPS, group, DELETE))
@@ -481,8 +484,8 @@ def denied_described_members(ask: ScenarioBuilder) -> None:
     topology = {"topology": {"epoch": 0, "subtopologies": [{"subtopology_id": "0", "source_topics": [t]}]}}
     ask.until("StreamsGroupHeartbeat", 1, member | tasks | topology | {"group_id": groups["streams"]}, "error_code", 0)
     for kind, api in (("consumer", "Consumer"), ("share", "Share"), ("streams", "Streams")):
-        asked(ask, f"{api}GroupDescribe", {f"describe the {kind} group": {"group_ids": [groups[kind]]}})
-    asked(
+        request_as_user(ask, f"{api}GroupDescribe", {f"describe the {kind} group": {"group_ids": [groups[kind]]}})
+    request_as_user(
         ask,
         "OffsetDelete",
         {
@@ -497,14 +500,14 @@ def denied_described_members(ask: ScenarioBuilder) -> None:
     ask.setup("ShareGroupHeartbeat", 1, leaving | {"group_id": groups["share"]})
     ask.setup("StreamsGroupHeartbeat", 1, leaving | {"group_id": groups["streams"]})
     deleted = {"group_id": groups["share"], "topics": [{"topic_name": t}]}
-    asked(ask, "DeleteShareGroupOffsets", {"delete offsets of the share group": deleted})
+    request_as_user(ask, "DeleteShareGroupOffsets", {"delete offsets of the share group": deleted})
 
 
 @scenario("KIP-496 KafkaApis")
 def denied_topics_of_offset_delete(ask: ScenarioBuilder) -> None:
     """OffsetDelete needs DELETE on the group, and answers TOPIC_AUTHORIZATION_FAILED for topics without READ."""
     t, n = topics(ask)
-    g = group_of(ask)
+    g = ask.group()
     granted(ask, (GROUPS, g, DELETE))
     partition = {"partition_index": 0, "committed_offset": 1, "committed_metadata": "m"}
     committing = {"group_id": g, "generation_id_or_member_epoch": -1, "member_id": ""}
@@ -539,12 +542,12 @@ def tokens_disabled(ask: ScenarioBuilder) -> None:
     """Requests for delegation tokens are refused with DELEGATION_TOKEN_AUTH_DISABLED if the brokers have no secret key
     for tokens."""
     hmac = {"hex": "00112233445566778899aabbccddeeff"}
-    asked(ask, "CreateDelegationToken", {"create": {"renewers": [], "max_lifetime_ms": -1}})
-    asked(ask, "RenewDelegationToken", {"renew": {"hmac": hmac, "renew_period_ms": -1}})
-    asked(ask, "ExpireDelegationToken", {"expire": {"hmac": hmac, "expiry_time_period_ms": -1}})
-    asked(ask, "DescribeDelegationToken", {"describe": {"owners": None}})
+    request_as_user(ask, "CreateDelegationToken", {"create": {"renewers": [], "max_lifetime_ms": -1}})
+    request_as_user(ask, "RenewDelegationToken", {"renew": {"hmac": hmac, "renew_period_ms": -1}})
+    request_as_user(ask, "ExpireDelegationToken", {"expire": {"hmac": hmac, "expiry_time_period_ms": -1}})
+    request_as_user(ask, "DescribeDelegationToken", {"describe": {"owners": None}})
     other = {"owner_principal_type": "User", "owner_principal_name": "admin", "renewers": [], "max_lifetime_ms": -1}
-    asked(ask, "CreateDelegationToken", {"create for another user": other}, 3)
+    request_as_user(ask, "CreateDelegationToken", {"create for another user": other}, 3)
 
 
 @scenario("KIP-43 KIP-152 SaslServerAuthenticator", level="must")

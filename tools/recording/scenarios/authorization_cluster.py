@@ -17,14 +17,14 @@ from kafkalet.conformance.access import (
 )
 from kafkalet.conformance.building import ScenarioBuilder, Step
 from tools.recording.definitions import EVERY_RELEASE, define
-from tools.recording.rights import Rights, acl, as_user, but, ends, names_of_kinds
+from tools.recording.rights import Rights, acl, all_except, as_user, ends, names_of_kinds
 
 scenario = partial(define, "authorization", acl=True)
 
-UNLIKE_DESCRIBE = but(DESCRIBE, ALTER, of=CLUSTER_OPERATIONS)
-UNLIKE_ALTER = but(ALTER, of=CLUSTER_OPERATIONS)
-UNLIKE_DESCRIBE_CONFIGS = but(DESCRIBE_CONFIGS, ALTER_CONFIGS, of=CLUSTER_OPERATIONS)
-UNLIKE_ALTER_CONFIGS = but(ALTER_CONFIGS, of=CLUSTER_OPERATIONS)
+UNLIKE_DESCRIBE = all_except(DESCRIBE, ALTER, of=CLUSTER_OPERATIONS)
+UNLIKE_ALTER = all_except(ALTER, of=CLUSTER_OPERATIONS)
+UNLIKE_DESCRIBE_CONFIGS = all_except(DESCRIBE_CONFIGS, ALTER_CONFIGS, of=CLUSTER_OPERATIONS)
+UNLIKE_ALTER_CONFIGS = all_except(ALTER_CONFIGS, of=CLUSTER_OPERATIONS)
 
 
 def with_and_without(
@@ -100,7 +100,7 @@ def rights_configurations(ask: ScenarioBuilder) -> None:
     groups = {"gnone": (), "gdescribed": (DESCRIBE,), "gshown": (DESCRIBE_CONFIGS,), "galtered": (ALTER_CONFIGS,)}
     own = Rights(ask)
     named = names_of_kinds(ask, own, GROUPS, groups)
-    m = ask.let("m", f"c<unique>.{ask.name}.m")
+    m = ask.unique("m")
     resources = {"cluster default": (4, ""), "logger": (8, "4711"), "metrics": (16, m)}
     resources |= {kind: (32, name) for kind, name in named.items()}
     described: list[Step] = []
@@ -148,7 +148,7 @@ def rights_list_config_resources(ask: ScenarioBuilder) -> None:
 def rights_acls(ask: ScenarioBuilder) -> None:
     """DescribeAcls needs DESCRIBE on the cluster; CreateAcls and DeleteAcls need ALTER."""
     rights, own = Rights(ask), Rights(ask)
-    t = ask.let("t", f"c<unique>.{ask.name}.t")
+    t = ask.unique("t")
     other = acl(TOPICS, t, ALTER, principal="User:other")
     own.create(other)
     wanted = acl_filter(TOPICS, t)

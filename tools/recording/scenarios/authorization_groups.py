@@ -4,12 +4,12 @@ from functools import partial
 from typing import Any
 
 from kafkalet.conformance.access import ALL, DELETE, DESCRIBE, GROUPS, READ, WRITE
-from kafkalet.conformance.building import ScenarioBuilder, Step
+from kafkalet.conformance.building import COORDINATOR_ERRORS, ScenarioBuilder, Step
 from tools.recording.definitions import EVERY_RELEASE, KAFKA_4_4, define
 from tools.recording.rights import (
     Rights,
+    all_except,
     as_user,
-    but,
     ends,
     names_of_kinds,
     of_kinds,
@@ -17,7 +17,7 @@ from tools.recording.rights import (
     unknown_id,
 )
 
-scenario = partial(define, "authorization", acl=True)
+scenario = partial(define, "authorization", releases=EVERY_RELEASE, acl=True)
 
 COMMITTED = {"partition_index": 0, "committed_offset": 1, "committed_metadata": "m"}
 MEMBERLESS = {"generation_id_or_member_epoch": -1, "member_id": ""}
@@ -27,10 +27,10 @@ def committed(ask: ScenarioBuilder, group: str, *topics: str) -> None:
     """Create a group with committed offsets."""
     ask.coordinator(group)
     named = [{"name": topic, "partitions": [COMMITTED]} for topic in topics]
-    ask.setup("OffsetCommit", 8, {"group_id": group, "topics": named} | MEMBERLESS, retry_errors=[14, 15, 16])
+    ask.setup("OffsetCommit", 8, {"group_id": group, "topics": named} | MEMBERLESS, retry_errors=COORDINATOR_ERRORS)
 
 
-@scenario("KIP-11 KafkaApis", EVERY_RELEASE, level="must")
+@scenario("KIP-11 KafkaApis", level="must")
 def rights_group_members(ask: ScenarioBuilder) -> None:
     """Members of classic groups need READ on the group; DESCRIBE and DELETE are not sufficient."""
     rights = Rights(ask)
@@ -70,7 +70,7 @@ def rights_group_members(ask: ScenarioBuilder) -> None:
     rights.remove()
 
 
-@scenario("KIP-11 KafkaApis KIP-430", EVERY_RELEASE)
+@scenario("KIP-11 KafkaApis KIP-430")
 def rights_described_groups(ask: ScenarioBuilder) -> None:
     """DescribeGroups and ListGroups need DESCRIBE on each group; ListGroups shows all groups to users with DESCRIBE on
     the cluster, and the authorized operations of a group are those of the user."""
@@ -81,9 +81,8 @@ def rights_described_groups(ask: ScenarioBuilder) -> None:
     for kind in kinds:
         committed(ask, groups[kind], t)
     together_and_alone(ask, "DescribeGroups", groups, lambda ids: {"groups": ids})
-    for v in ask.versions("DescribeGroups", 3):
-        body = {"groups": list(groups.values()), "include_authorized_operations": True}
-        ask.request(f"v{v}: operations", "DescribeGroups", v, body, conn="user")
+    body = {"groups": list(groups.values()), "include_authorized_operations": True}
+    ask.each_version("DescribeGroups", {"v#: operations": body}, 3, conn="user")
     more: Any = {"conn": "user", "keep": {"groups": "group_id"}}
     for v in ends(ask.versions("ListGroups")):
         ask.request(f"v{v}: list", "ListGroups", v, {}, **more)
@@ -94,7 +93,7 @@ def rights_described_groups(ask: ScenarioBuilder) -> None:
     rights.remove()
 
 
-@scenario("KIP-11 KafkaApis KIP-229", EVERY_RELEASE)
+@scenario("KIP-11 KafkaApis KIP-229")
 def rights_deleted_groups(ask: ScenarioBuilder) -> None:
     """DeleteGroups needs DELETE on each group; READ and DESCRIBE are not sufficient."""
     rights = Rights(ask)
@@ -119,7 +118,7 @@ def rights_deleted_groups(ask: ScenarioBuilder) -> None:
     rights.remove()
 
 
-@scenario("KIP-11 KafkaApis KIP-699", EVERY_RELEASE, level="must")
+@scenario("KIP-11 KafkaApis KIP-699", level="must")
 def rights_find_group_coordinator(ask: ScenarioBuilder) -> None:
     """FindCoordinator needs DESCRIBE on the group, which READ and DELETE imply; in a request for several groups, each
     has its own error."""
@@ -133,12 +132,12 @@ def rights_find_group_coordinator(ask: ScenarioBuilder) -> None:
     rights.remove()
 
 
-@scenario("KIP-11 KafkaApis", EVERY_RELEASE, level="must")
+@scenario("KIP-11 KafkaApis", level="must")
 def rights_commit_offsets(ask: ScenarioBuilder) -> None:
     """OffsetCommit needs READ on the group, and then on each topic: topics without READ are answered with
     TOPIC_AUTHORIZATION_FAILED, and the others are committed."""
     rights = Rights(ask)
-    kinds = {"none": (), "described": (DESCRIBE,), "neighbours": but(READ), "readable": (READ,)}
+    kinds = {"none": (), "described": (DESCRIBE,), "neighbours": all_except(READ), "readable": (READ,)}
     topics = of_kinds(ask, rights, kinds, {"none": (), "described": (DESCRIBE,), "readable": (READ,)})
     groups = names_of_kinds(ask, rights, GROUPS, {"gnone": (), "gdescribed": (DESCRIBE, DELETE), "greadable": (READ,)})
     for group in groups.values():
@@ -163,14 +162,14 @@ def rights_commit_offsets(ask: ScenarioBuilder) -> None:
     rights.remove()
 
 
-@scenario("KIP-11 KafkaApis KIP-709", EVERY_RELEASE, level="must")
+@scenario("KIP-11 KafkaApis KIP-709", level="must")
 def rights_fetch_offsets(ask: ScenarioBuilder) -> None:
     """OffsetFetch needs DESCRIBE on the group, and then on each topic; a request for all topics leaves topics without
     DESCRIBE out."""
     rights = Rights(ask)
     kinds = {
         "none": (),
-        "neighbours": but(READ, WRITE, DELETE, 7, DESCRIBE),
+        "neighbours": all_except(READ, WRITE, DELETE, 7, DESCRIBE),
         "described": (DESCRIBE,),
         "readable": (READ,),
     }
@@ -200,11 +199,11 @@ def rights_fetch_offsets(ask: ScenarioBuilder) -> None:
     rights.remove()
 
 
-@scenario("KIP-11 KafkaApis KIP-496", EVERY_RELEASE)
+@scenario("KIP-11 KafkaApis KIP-496")
 def rights_delete_offsets(ask: ScenarioBuilder) -> None:
     """OffsetDelete needs DELETE on the group, and READ on each topic."""
     rights = Rights(ask)
-    kinds = {"none": (), "described": (DESCRIBE,), "neighbours": but(READ), "readable": (READ,)}
+    kinds = {"none": (), "described": (DESCRIBE,), "neighbours": all_except(READ), "readable": (READ,)}
     topics = of_kinds(ask, rights, kinds, {"none": (), "readable": (READ,)})
     of_group = {"greadable": (READ, DESCRIBE), "gdeletable": (DELETE,), "gmissing": (DELETE,)}
     groups = names_of_kinds(ask, rights, GROUPS, of_group)
@@ -228,7 +227,7 @@ def rights_delete_offsets(ask: ScenarioBuilder) -> None:
     rights.remove()
 
 
-@scenario("KIP-848 KafkaApis", KAFKA_4_4, level="must")
+@scenario("KIP-848 KafkaApis", releases=KAFKA_4_4, level="must")
 def rights_consumer_members(ask: ScenarioBuilder) -> None:
     """A member of the consumer protocol needs READ on the group and DESCRIBE on the topics that it names; a regular
     expression resolves to topics with DESCRIBE."""
@@ -272,7 +271,7 @@ def rights_consumer_members(ask: ScenarioBuilder) -> None:
     rights.remove()
 
 
-@scenario("KIP-848 KafkaApis", KAFKA_4_4)
+@scenario("KIP-848 KafkaApis", releases=KAFKA_4_4)
 def rights_consumer_describe(ask: ScenarioBuilder) -> None:
     """ConsumerGroupDescribe needs DESCRIBE on the group, and on each topic of its members: otherwise it answers
     TOPIC_AUTHORIZATION_FAILED without members."""

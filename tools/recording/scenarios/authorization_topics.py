@@ -19,7 +19,7 @@ from kafkalet.conformance.access import (
 )
 from kafkalet.conformance.building import ScenarioBuilder, Step, at, batch, one
 from tools.recording.definitions import EVERY_RELEASE, define
-from tools.recording.rights import Rights, as_user, but, ends, of_kinds, together_and_alone, unknown_id
+from tools.recording.rights import Rights, all_except, as_user, ends, of_kinds, together_and_alone, unknown_id
 
 scenario = partial(define, "authorization", acl=True)
 
@@ -35,7 +35,7 @@ def rights_produce(ask: ScenarioBuilder) -> None:
     """Produce appends to topics with WRITE; in the same request, topics without WRITE are answered with
     TOPIC_AUTHORIZATION_FAILED, whatever else the user may do with them."""
     rights = Rights(ask)
-    kinds = {"none": (), "described": (DESCRIBE,), "neighbours": but(WRITE), "written": (WRITE,)}
+    kinds = {"none": (), "described": (DESCRIBE,), "neighbours": all_except(WRITE), "written": (WRITE,)}
     topics = of_kinds(ask, rights, kinds, {"none": (), "described": (DESCRIBE,), "written": (WRITE,)})
 
     def body(named: list[Any]) -> Step:
@@ -99,7 +99,7 @@ def rights_fetch(ask: ScenarioBuilder) -> None:
     """Fetch reads topics with READ; in the same request, topics without READ are answered with
     TOPIC_AUTHORIZATION_FAILED, whatever else the user may do with them."""
     rights = Rights(ask)
-    kinds = {"none": (), "described": (DESCRIBE,), "neighbours": but(READ), "readable": (READ,)}
+    kinds = {"none": (), "described": (DESCRIBE,), "neighbours": all_except(READ), "readable": (READ,)}
     topics = of_kinds(ask, rights, kinds, {"none": (), "described": (DESCRIBE,), "readable": (READ,)})
     for kind in kinds:
         ask.produce(topics[kind], batch(10))
@@ -233,9 +233,8 @@ def rights_listed(ask: ScenarioBuilder) -> None:
             body = {"topics": wanted, "allow_auto_topic_creation": False} | asked
             only = ["topics", "cluster_authorized_operations"]
             ask.request(f"v{v}: topics", "Metadata", v, body, conn="user", only=only, any_order=True)
-    for v in ask.versions("DescribeTopicPartitions"):
-        body = {"topics": wanted, "response_partition_limit": 100}
-        ask.request(f"described v{v}", "DescribeTopicPartitions", v, body, conn="user", any_order=True)
+    body = {"topics": wanted, "response_partition_limit": 100}
+    ask.each_version("DescribeTopicPartitions", {"described v#": body}, conn="user", any_order=True)
     for case, operation in (("IDEMPOTENT_WRITE", IDEMPOTENT_WRITE), ("CREATE", CREATE), ("ALTER", ALTER)):
         rights.on_cluster(operation)
         of_cluster(ask, case)
@@ -305,7 +304,7 @@ def rights_describe_topic_partitions(ask: ScenarioBuilder) -> None:
 def rights_describe_producers(ask: ScenarioBuilder) -> None:
     """DescribeProducers needs READ on each topic; topics without READ are answered with TOPIC_AUTHORIZATION_FAILED."""
     rights = Rights(ask)
-    kinds = {"none": (), "described": (DESCRIBE,), "neighbours": but(READ), "readable": (READ,)}
+    kinds = {"none": (), "described": (DESCRIBE,), "neighbours": all_except(READ), "readable": (READ,)}
     topics = of_kinds(ask, rights, kinds, {"none": (), "described": (DESCRIBE,), "readable": (READ,)})
     wanted = {kind: {"name": topic, "partition_indexes": [0]} for kind, topic in topics.items()}
     together_and_alone(ask, "DescribeProducers", wanted, lambda named: {"topics": named})
@@ -325,7 +324,7 @@ def rights_create_topics(ask: ScenarioBuilder) -> None:
     missing = {
         "none": (),
         "described": (DESCRIBE,),
-        "neighbours": but(CREATE),
+        "neighbours": all_except(CREATE),
         "created": (CREATE,),
         "configs": (CREATE, DESCRIBE_CONFIGS),
     }
@@ -366,7 +365,13 @@ def rights_create_topics(ask: ScenarioBuilder) -> None:
 def rights_delete_topics(ask: ScenarioBuilder) -> None:
     """DeleteTopics needs DELETE on each topic; by id, a user without DESCRIBE does not see the name."""
     rights = Rights(ask)
-    kinds = {"none": (), "described": (DESCRIBE,), "neighbours": but(DELETE), "deleted": (DELETE,), "ided": (DELETE,)}
+    kinds = {
+        "none": (),
+        "described": (DESCRIBE,),
+        "neighbours": all_except(DELETE),
+        "deleted": (DELETE,),
+        "ided": (DELETE,),
+    }
     topics = of_kinds(ask, rights, kinds, {"none": (), "described": (DESCRIBE,), "deleted": (DELETE,)})
     refused = {kind: topic for kind, topic in topics.items() if kind not in ("deleted", "ided")}
     together_and_alone(ask, "DeleteTopics", refused, lambda names: {"topic_names": names}, 0, 5)
@@ -394,8 +399,8 @@ def rights_delete_topics(ask: ScenarioBuilder) -> None:
 def rights_partitions_and_records(ask: ScenarioBuilder) -> None:
     """CreatePartitions needs ALTER on each topic, and DeleteRecords needs DELETE."""
     rights = Rights(ask)
-    kinds = {"none": (), "described": (DESCRIBE,), "notalter": but(ALTER), "alterable": (ALTER,)}
-    kinds |= {"notdelete": but(DELETE), "deletable": (DELETE,)}
+    kinds = {"none": (), "described": (DESCRIBE,), "notalter": all_except(ALTER), "alterable": (ALTER,)}
+    kinds |= {"notdelete": all_except(DELETE), "deletable": (DELETE,)}
     some = {"none": (), "described": (DESCRIBE,), "alterable": (ALTER,), "deletable": (DELETE,)}
     topics = of_kinds(ask, rights, kinds, some)
     for kind in kinds:
@@ -422,7 +427,7 @@ def rights_topic_configurations(ask: ScenarioBuilder) -> None:
     kinds = {
         "none": (),
         "described": (DESCRIBE,),
-        "neighbours": but(DESCRIBE_CONFIGS, ALTER_CONFIGS),
+        "neighbours": all_except(DESCRIBE_CONFIGS, ALTER_CONFIGS),
         "shown": (DESCRIBE_CONFIGS,),
         "altered": (ALTER_CONFIGS,),
     }

@@ -14,12 +14,12 @@ from kafkalet.conformance.access import (
     TRANSACTIONAL_IDS,
     WRITE,
 )
-from kafkalet.conformance.building import ScenarioBuilder, Step
+from kafkalet.conformance.building import TRANSACTION_ERRORS, ScenarioBuilder, Step
 from tools.recording.definitions import EVERY_RELEASE, define
 from tools.recording.rights import (
     Rights,
+    all_except,
     as_user,
-    but,
     ends,
     names_of_kinds,
     of_kinds,
@@ -30,7 +30,6 @@ from tools.recording.rights import (
 
 scenario = partial(define, "authorization", acl=True)
 
-RETRY = [14, 15, 16, 51]
 TIMEOUT = {"transaction_timeout_ms": 60000}
 KINDS: dict[str, tuple[int, ...]] = {"xnone": (), "xdescribed": (DESCRIBE,), "xwritten": (WRITE,)}
 
@@ -42,7 +41,7 @@ def initialized(ask: ScenarioBuilder, ids: dict[str, str]) -> dict[str, Step]:
         ask.coordinator(transactional_id, 1)
         bind = {f"P_{kind}": "producer_id", f"E_{kind}": "producer_epoch"}
         body = {"transactional_id": transactional_id} | TIMEOUT
-        ask.setup("InitProducerId", 3, body, bind=bind, retry_errors=RETRY)
+        ask.setup("InitProducerId", 3, body, bind=bind, retry_errors=TRANSACTION_ERRORS)
         who = {"producer_id": f"$P_{kind}", "producer_epoch": f"$E_{kind}"}
         found[kind] = {"transactional_id": transactional_id} | who
     return found
@@ -66,7 +65,9 @@ def rights_init_producer(ask: ScenarioBuilder) -> None:
             number += 1
             bind = {f"P{number}": "producer_id"} if kind == "xwritten" else {}
             body = {"transactional_id": key} | TIMEOUT
-            ask.request(f"v{v}: {kind}", "InitProducerId", v, body, conn="user", bind=bind, retry_errors=RETRY)
+            ask.request(
+                f"v{v}: {kind}", "InitProducerId", v, body, conn="user", bind=bind, retry_errors=TRANSACTION_ERRORS
+            )
     idempotent = {"transactional_id": None} | TIMEOUT
 
     def ask_all(case: str, allowed: bool) -> None:
@@ -75,7 +76,7 @@ def rights_init_producer(ask: ScenarioBuilder) -> None:
             number += 1
             bind = {f"P{number}": "producer_id"} if allowed else {}
             name = f"v{v}: idempotent, {case}"
-            ask.request(name, "InitProducerId", v, idempotent, conn="user", bind=bind, retry_errors=RETRY)
+            ask.request(name, "InitProducerId", v, idempotent, conn="user", bind=bind, retry_errors=TRANSACTION_ERRORS)
 
     ask_all("without rights", False)
     rights.on_cluster(*(CLUSTER_ACTION, ALTER))
@@ -84,7 +85,7 @@ def rights_init_producer(ask: ScenarioBuilder) -> None:
     ask_all("IDEMPOTENT_WRITE", True)
     rights.remove()
     ask_all("without rights again", False)
-    rights.grant(TOPICS, ask.let("t", f"c<unique>.{ask.name}.t"), WRITE)
+    rights.grant(TOPICS, ask.unique("t"), WRITE)
     ask_all("WRITE on a topic that does not exist", True)
     rights.remove()
 
@@ -94,7 +95,7 @@ def rights_add_partitions(ask: ScenarioBuilder) -> None:
     """AddPartitionsToTxn needs WRITE on the transactional id, and WRITE on every topic: if one topic fails, no
     partition is added."""
     rights = Rights(ask)
-    kinds = {"none": (), "described": (DESCRIBE,), "neighbours": but(WRITE), "written": (WRITE,)}
+    kinds = {"none": (), "described": (DESCRIBE,), "neighbours": all_except(WRITE), "written": (WRITE,)}
     topics = of_kinds(ask, rights, kinds, {"none": (), "described": (DESCRIBE,), "written": (WRITE,)})
     ids = names_of_kinds(ask, rights, TRANSACTIONAL_IDS, KINDS)
     producers = initialized(ask, ids)
@@ -115,7 +116,7 @@ def rights_add_partitions(ask: ScenarioBuilder) -> None:
     rights.on_cluster(CLUSTER_ACTION)
     as_user(ask, "AddPartitionsToTxn", {"of brokers, CLUSTER_ACTION": verified}, 4)
     as_user(ask, "AddPartitionsToTxn", {"CLUSTER_ACTION": producers["xnone"] | {"topics": [wanted["written"]]}}, 0, 3)
-    ask.setup("EndTxn", 3, producers["xwritten"] | {"committed": False}, retry_errors=RETRY)
+    ask.setup("EndTxn", 3, producers["xwritten"] | {"committed": False}, retry_errors=TRANSACTION_ERRORS)
     rights.remove()
 
 
@@ -150,12 +151,14 @@ def rights_transactional_offsets(ask: ScenarioBuilder) -> None:
         as_user(ask, "EndTxn", {kind: producers[kind] | {"committed": True}})
     who = producers["xwritten"] | {"group_id": groups["greadable"]}
     for v in (0, 3):
-        ask.request(f"v{v}: add offsets", "AddOffsetsToTxn", v, who, conn="user", retry_errors=RETRY)
+        ask.request(f"v{v}: add offsets", "AddOffsetsToTxn", v, who, conn="user", retry_errors=TRANSACTION_ERRORS)
     together_and_alone(ask, "TxnOffsetCommit", named, lambda some: who | memberless | {"topics": some}, 0, 4)
     by_id = [{"topic_id": f"${kind}.id", "partitions": [partition]} for kind in kinds]
     by_id.append({"topic_id": unknown_id(ask), "partitions": [partition]})
     as_user(ask, "TxnOffsetCommit", {"by id": who | memberless | {"topics": by_id}}, 6)
-    ask.request("end", "EndTxn", 3, producers["xwritten"] | {"committed": True}, conn="user", retry_errors=RETRY)
+    ask.request(
+        "end", "EndTxn", 3, producers["xwritten"] | {"committed": True}, conn="user", retry_errors=TRANSACTION_ERRORS
+    )
     read = {"group_id": groups["greadable"], "topics": [{"name": topics["readable"], "partition_indexes": [0]}]}
     ask.until("OffsetFetch", 7, read, "topics.0.partitions.0.committed_offset", 1)
     ask.request("what was committed", "OffsetFetch", 7, read | {"topics": None})
@@ -172,7 +175,7 @@ def rights_described_transactions(ask: ScenarioBuilder) -> None:
     producers = initialized(ask, {kind: ids[kind] for kind in KINDS})
     wanted = [{"name": topic, "partitions": [0]} for topic in topics.values()]
     for kind in KINDS:
-        ask.setup("AddPartitionsToTxn", 3, producers[kind] | {"topics": wanted}, retry_errors=RETRY)
+        ask.setup("AddPartitionsToTxn", 3, producers[kind] | {"topics": wanted}, retry_errors=TRANSACTION_ERRORS)
     together_and_alone(ask, "DescribeTransactions", ids, lambda some: {"transactional_ids": some})
     more: Any = {"conn": "user", "keep": {"transaction_states": "transactional_id"}}
     body = {"state_filters": ["Ongoing"], "producer_id_filters": []}
@@ -181,7 +184,7 @@ def rights_described_transactions(ask: ScenarioBuilder) -> None:
     rights.on_cluster(DESCRIBE)
     ask.request("list with DESCRIBE on the cluster", "ListTransactions", 0, body, **more)
     for kind in KINDS:
-        ask.setup("EndTxn", 3, producers[kind] | {"committed": False}, retry_errors=RETRY)
+        ask.setup("EndTxn", 3, producers[kind] | {"committed": False}, retry_errors=TRANSACTION_ERRORS)
     rights.remove()
 
 

@@ -69,11 +69,9 @@ def brokers_log_dirs(ask: ScenarioBuilder) -> None:
     both: Step = {"topics": [{"topic": t, "partitions": [0, 1, 2, 7]}]}
     for at, place in PLACES.items():
         ask.setup("DescribeLogDirs", 1, {"topics": None}, bind={"dir": "results.0.log_dir"}, conn=f"at-{at}")
-        for v in ask.versions("DescribeLogDirs", 0, 3):
-            ask.request(f"v{v} {place}", "DescribeLogDirs", v, both, conn=f"at-{at}")
-        for v in ask.versions("AlterReplicaLogDirs"):
-            moved = {"path": "$dir", "topics": [{"name": t, "partitions": [0, 1, 2]}]}
-            ask.request(f"move v{v} {place}", "AlterReplicaLogDirs", v, {"dirs": [moved]}, conn=f"at-{at}")
+        ask.each_version("DescribeLogDirs", {f"v# {place}": both}, 0, 3, conn=f"at-{at}")
+        moved = {"path": "$dir", "topics": [{"name": t, "partitions": [0, 1, 2]}]}
+        ask.each_version("AlterReplicaLogDirs", {f"move v# {place}": {"dirs": [moved]}}, conn=f"at-{at}")
 
 
 @scenario("ReplicationControlManager")
@@ -81,7 +79,7 @@ def brokers_placements(ask: ScenarioBuilder) -> None:
     """Assigned replicas must be registered brokers, each once, and as many for every partition."""
 
     def create(case: str, *replicas: list[int], **more: Any) -> None:
-        name = ask.let(f"t{len(ask.steps)}", f"c<unique>.{ask.name}.t{len(ask.steps)}")
+        name = ask.unique(f"t{len(ask.steps)}")
         assignments = [{"partition_index": n, "broker_ids": nodes} for n, nodes in enumerate(replicas)]
         wanted = {"name": name, "num_partitions": -1, "replication_factor": -1, "assignments": assignments}
         body = {"topics": [wanted | more], "timeout_ms": 30000, "validate_only": False}
@@ -105,8 +103,7 @@ def brokers_placements(ask: ScenarioBuilder) -> None:
     def grow(case: str, count: int, *replicas: list[int]) -> None:
         assignments = [{"broker_ids": nodes} for nodes in replicas] or None
         body = {"topics": [{"name": t, "count": count, "assignments": assignments}], "timeout_ms": 30000}
-        for v in ask.versions("CreatePartitions"):
-            ask.request(f"{case}, v{v}", "CreatePartitions", v, body | {"validate_only": True}, conn="at-3")
+        ask.each_version("CreatePartitions", {f"{case}, v#": body | {"validate_only": True}}, conn="at-3")
 
     grow("two more", 4, [2, 3], [3, 2])
     grow("fewer replicas than others", 3, [2])
@@ -131,7 +128,7 @@ def brokers_forwarding(ask: ScenarioBuilder) -> None:
     for node in PLACES:
         at: dict[str, Any] = {"conn": f"at-{node}"}
         for v in ask.versions("CreateTopics", 0, 4):
-            name = ask.let(f"t{node}v{v}", f"c<unique>.{ask.name}.t{node}v{v}")
+            name = ask.unique(f"t{node}v{v}")
             wanted: Step = {"name": name, "num_partitions": -1, "replication_factor": -1}
             wanted["assignments"] = [{"partition_index": 0, "broker_ids": [node, node % 3 + 1]}]
             body: Step = {"topics": [wanted], "timeout_ms": 30000, "validate_only": False}

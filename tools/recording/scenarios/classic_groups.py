@@ -8,7 +8,7 @@ from tools.recording.definitions import EVERY_RELEASE, define
 
 scenario = partial(define, "consumer_groups_classic", releases=EVERY_RELEASE)
 
-UNKNOWN_MEMBER = "conformance-00000000-0000-0000-0000-000000000000"
+UNKNOWN_CLASSIC_MEMBER = "conformance-00000000-0000-0000-0000-000000000000"
 
 
 class Classic:
@@ -16,8 +16,7 @@ class Classic:
 
     def __init__(self, ask: ScenarioBuilder, name: str = "g", protocol_type: str = "test") -> None:
         self.ask, self.protocol_type = ask, protocol_type
-        self.id = ask.let(name, f"c<unique>.{ask.name}.{name}")
-        ask.coordinator(self.id)
+        self.id = ask.group(name)
 
     def joining(self, member: str = "", *protocols: str, **more: Any) -> Step:
         """Return the body of a JoinGroup request; a protocol is given as `name` or `name:metadata`."""
@@ -119,19 +118,19 @@ def group_member_ids(ask: ScenarioBuilder) -> None:
     and unknown ids are answered with UNKNOWN_MEMBER_ID."""
     group = Classic(ask)
     for version in (0, 3, 4, ask.versions("JoinGroup")[-1]):
-        group.join(f"v{version} join an unknown group with an id", UNKNOWN_MEMBER, version=version)
-    group.heartbeat("heartbeat in an unknown group", UNKNOWN_MEMBER, 1)
+        group.join(f"v{version} join an unknown group with an id", UNKNOWN_CLASSIC_MEMBER, version=version)
+    group.heartbeat("heartbeat in an unknown group", UNKNOWN_CLASSIC_MEMBER, 1)
     group.heartbeat("heartbeat in an unknown group without an id", "", -1)
-    group.sync("sync in an unknown group", UNKNOWN_MEMBER, 1)
+    group.sync("sync in an unknown group", UNKNOWN_CLASSIC_MEMBER, 1)
     for version in (0, 3, ask.versions("LeaveGroup")[-1]):
-        group.leave(f"v{version} leave an unknown group", UNKNOWN_MEMBER, version=version)
+        group.leave(f"v{version} leave an unknown group", UNKNOWN_CLASSIC_MEMBER, version=version)
     group.join("a promise", bind="M1")
     group.join("another promise", bind="M2")
     group.describe("describe with promises only")
     for generation in (0, 1, -1):
         group.heartbeat(f"heartbeat of a promise, generation {generation}", "$M1", 1)
         group.sync(f"sync of a promise, generation {generation}", "$M1", 1)
-    group.join("with an unknown id beside promises", UNKNOWN_MEMBER)
+    group.join("with an unknown id beside promises", UNKNOWN_CLASSIC_MEMBER)
     group.leave("leave on a promise", "$M2")
     group.join("join after that", "$M2")
     group.describe("describe with one promise")
@@ -143,16 +142,16 @@ def group_member_ids(ask: ScenarioBuilder) -> None:
     group.sync("sync of the promised one", "$M3", 1)
     group.heartbeat("heartbeat of the member goes on", "$M1", 1)
     for version in (3, ask.versions("JoinGroup")[-1]):
-        group.join(f"v{version} join a stable group with an unknown id", UNKNOWN_MEMBER, version=version)
+        group.join(f"v{version} join a stable group with an unknown id", UNKNOWN_CLASSIC_MEMBER, version=version)
     group.leave("the member leaves", "$M1")
     ask.until("DescribeGroups", 0, {"groups": [group.id]}, "groups.0.group_state", "Empty")
     group.describe("describe with the promise only")
     group.join("the promised one joins", "$M3")
     group.leave("and leaves", "$M3")
-    group.join("join an empty group with an unknown id", UNKNOWN_MEMBER)
-    group.heartbeat("heartbeat in an empty group", UNKNOWN_MEMBER, 3)
-    group.sync("sync in an empty group", UNKNOWN_MEMBER, 3)
-    group.leave("leave an empty group", UNKNOWN_MEMBER)
+    group.join("join an empty group with an unknown id", UNKNOWN_CLASSIC_MEMBER)
+    group.heartbeat("heartbeat in an empty group", UNKNOWN_CLASSIC_MEMBER, 3)
+    group.sync("sync in an empty group", UNKNOWN_CLASSIC_MEMBER, 3)
+    group.leave("leave an empty group", UNKNOWN_CLASSIC_MEMBER)
 
 
 @scenario("GroupCoordinatorService.joinGroup GroupMetadataManager.classicGroupJoinToClassicGroup", level="must")
@@ -164,19 +163,21 @@ def group_refused(ask: ScenarioBuilder) -> None:
     for version in (0, 4, ask.versions("JoinGroup")[-1]):
         group.join(f"v{version} join, empty group id", version=version, **empty)
     for version in (0, 5):
-        group.sync(f"v{version} sync, empty group id", UNKNOWN_MEMBER, 1, version=version, **empty)
+        group.sync(f"v{version} sync, empty group id", UNKNOWN_CLASSIC_MEMBER, 1, version=version, **empty)
     for version in (0, ask.versions("LeaveGroup")[-1]):
-        group.leave(f"v{version} leave, empty group id", UNKNOWN_MEMBER, version=version, **empty)
+        group.leave(f"v{version} leave, empty group id", UNKNOWN_CLASSIC_MEMBER, version=version, **empty)
     for version in (0, 4):
-        group.heartbeat(f"v{version} heartbeat, empty group id", UNKNOWN_MEMBER, 1, version=version, **empty)
+        group.heartbeat(f"v{version} heartbeat, empty group id", UNKNOWN_CLASSIC_MEMBER, 1, version=version, **empty)
     for timeout_ms in (-1, 0, 5999, 1800001, 2147483647):
         group.join(f"session timeout {timeout_ms}", session_timeout_ms=timeout_ms)
     group.join("a bad timeout, empty group id", session_timeout_ms=0, **empty)
-    group.join("a bad timeout with an unknown id", UNKNOWN_MEMBER, session_timeout_ms=0)
+    group.join("a bad timeout with an unknown id", UNKNOWN_CLASSIC_MEMBER, session_timeout_ms=0)
     for version in (0, 3, 4, ask.versions("JoinGroup")[-1]):
         group.join(f"v{version} no protocols", version=version, protocols=[])
         group.join(f"v{version} no protocol type", version=version, protocol_type="")
-        group.join(f"v{version} neither, with an id", UNKNOWN_MEMBER, version=version, protocol_type="", protocols=[])
+        group.join(
+            f"v{version} neither, with an id", UNKNOWN_CLASSIC_MEMBER, version=version, protocol_type="", protocols=[]
+        )
     for timeout_ms in (6000, 1800000):
         name = f"h{timeout_ms}"
         Classic(ask, name).join(f"session timeout {timeout_ms}", version=3, session_timeout_ms=timeout_ms, bind="M9")
@@ -201,9 +202,9 @@ def group_mismatches(ask: ScenarioBuilder) -> None:
         for generation in (-1, 0, 2):
             group.heartbeat(f"heartbeat, generation {generation}, {state}", "$M1", 1)
             group.sync(f"sync, generation {generation}, {state}", "$M1", 1)
-        group.heartbeat(f"heartbeat of another, {state}", UNKNOWN_MEMBER, 1)
-        group.heartbeat(f"heartbeat of another and generation 5, {state}", UNKNOWN_MEMBER, 5)
-        group.sync(f"sync of another, {state}", UNKNOWN_MEMBER, 1)
+        group.heartbeat(f"heartbeat of another, {state}", UNKNOWN_CLASSIC_MEMBER, 1)
+        group.heartbeat(f"heartbeat of another and generation 5, {state}", UNKNOWN_CLASSIC_MEMBER, 5)
+        group.sync(f"sync of another, {state}", UNKNOWN_CLASSIC_MEMBER, 1)
         group.sync(f"sync with another type, {state}", "$M1", 1, protocol_type="other")
         group.sync(f"sync with another name, {state}", "$M1", 1, protocol_name="roundrobin")
         group.sync(f"sync with no type, {state}", "$M1", 1, protocol_type=None)
@@ -288,7 +289,7 @@ def group_leader_goes(ask: ScenarioBuilder) -> None:
     group.beats_until("$M2", 3)
     group.leave("the only other member leaves while one waits", "$M2")
     ask.receive("the third is in, alone", "d", bind={"M3": "member_id"})
-    group.sync("assignments for members that are not there", "$M3", 4, "$M3", UNKNOWN_MEMBER)
+    group.sync("assignments for members that are not there", "$M3", 4, "$M3", UNKNOWN_CLASSIC_MEMBER)
     group.describe("describe the third")
 
 
@@ -364,7 +365,7 @@ def group_leave(ask: ScenarioBuilder) -> None:
         group.obtain_member_id("M2")
         group.leave(f"v{version} nobody", version=version)
         known = {"member_id": "$M1", "group_instance_id": None, "reason": "so"}
-        unknown = {"member_id": UNKNOWN_MEMBER, "group_instance_id": None}
+        unknown = {"member_id": UNKNOWN_CLASSIC_MEMBER, "group_instance_id": None}
         instance = {"member_id": "", "group_instance_id": "nope"}
         wrong = {"member_id": "$M1", "group_instance_id": "nope"}
         nothing = {"member_id": "", "group_instance_id": None}
@@ -376,7 +377,7 @@ def group_leave(ask: ScenarioBuilder) -> None:
     for version in ask.versions("LeaveGroup", 0, 2):
         group = Classic(ask, f"g{version}")
         group.enter("M1")
-        group.leave(f"v{version} unknown", UNKNOWN_MEMBER, version=version)
+        group.leave(f"v{version} unknown", UNKNOWN_CLASSIC_MEMBER, version=version)
         group.leave(f"v{version} nameless", "", version=version)
         group.leave(f"v{version} known", "$M1", version=version)
 
@@ -404,3 +405,24 @@ def group_too_late(ask: ScenarioBuilder) -> None:
     ask.until("DescribeGroups", 0, {"groups": [silent.id]}, "groups.0.group_state", "Empty")
     silent.describe("silent, later")
     silent.heartbeat("silent, too late", "$M3", 1)
+
+
+@scenario("KIP-394 GroupMetadataManager.expirePendingSync")
+def group_runs_out(ask: ScenarioBuilder) -> None:
+    """A member id that JoinGroup allocated expires if its member does not join in time, and so does a member between
+    join and sync."""
+    promised = Classic(ask, "promised")
+    promised.obtain_member_id("M1", session_timeout_ms=6000)
+    unsynced = Classic(ask, "unsynced")
+    unsynced.enter("M2", session_timeout_ms=6000)
+    beating = Classic(ask, "beating")
+    beating.enter("M3", session_timeout_ms=6000)
+    beating.synced("$M3", 1, "$M3")
+    ask.step("sleep", ms=4000)
+    beating.heartbeat("a heartbeat in time", "$M3", 1)
+    unsynced.describe("in time")
+    ask.step("sleep", ms=3500)
+    beating.heartbeat("another in time", "$M3", 1)
+    promised.join("the promise after its time", "$M1", session_timeout_ms=6000)
+    unsynced.describe("after the session is over")
+    unsynced.sync("a sync after the session is over", "$M2", 1, "$M2")

@@ -41,7 +41,7 @@ def wait_for_config(ask: ScenarioBuilder, kind: int, name: str, key: str, value:
 def describe_topic_configs(ask: ScenarioBuilder) -> None:
     """DescribeConfigs answers all properties of a topic in every version, with their sources and synonyms as the
     version allows."""
-    made = ask.let("t", f"c<unique>.{ask.name}.t")
+    made = ask.unique("t")
     given = [
         {"name": "retention.ms", "value": "1000"},
         {"name": "cleanup.policy", "value": "compact, delete"},

@@ -9,10 +9,11 @@ from tools.recording.definitions import KAFKA_3_9, KAFKA_4_4, define
 from .classic_groups import Classic
 from .group_offsets import Offsets, fetching
 
-scenario = partial(define, "consumer_groups_kip848")
+scenario = partial(define, "consumer_groups_kip848", releases=KAFKA_4_4, ConsumerGroupHeartbeat=1)
 
 A, B, C, D, E = MEMBERS = tuple(f"member-{letter}-0000000000000" for letter in "abcde")
-NOBODY = "nobody-00000000000000000"
+NO_NAMES = {"subscribed_topic_names": None}
+UNKNOWN_MEMBER = "nobody-00000000000000000"
 
 
 class Consumers:
@@ -20,8 +21,7 @@ class Consumers:
 
     def __init__(self, ask: ScenarioBuilder, name: str = "g") -> None:
         self.ask = ask
-        self.id = ask.let(name, f"c<unique>.{ask.name}.{name}")
-        ask.coordinator(self.id)
+        self.id = ask.group(name)
         ask.step("sleep", ms=40)  # the coordinator learns of new topics with a delay
 
     def beating(self, member: str, epoch: int, **fields: Any) -> Step:
@@ -59,7 +59,7 @@ def held_of(topic: str, *partitions: int) -> Step:
 
 @scenario(
     "KIP-848 KafkaApis.handleConsumerGroupHeartbeat KafkaApis.isConsumerGroupProtocolEnabled",
-    KAFKA_3_9,
+    releases=KAFKA_3_9,
     ConsumerGroupHeartbeat=0,
 )
 def consumer_group_not_enabled(ask: ScenarioBuilder) -> None:
@@ -77,12 +77,7 @@ def consumer_group_not_enabled(ask: ScenarioBuilder) -> None:
     group.describe("describe a group without a name", version=0, group_ids=["", "another"])
 
 
-@scenario(
-    "KIP-848 GroupMetadataManager.consumerGroupHeartbeat CurrentAssignmentBuilder.build",
-    KAFKA_4_4,
-    level="must",
-    ConsumerGroupHeartbeat=1,
-)
+@scenario("KIP-848 GroupMetadataManager.consumerGroupHeartbeat CurrentAssignmentBuilder.build", level="must")
 def consumer_group_life(ask: ScenarioBuilder) -> None:
     """ConsumerGroupHeartbeat answers the assignment when it changes or the member sends all fields, bumps the member
     epoch with the subscription, and fences older and newer epochs."""
@@ -125,12 +120,7 @@ def consumer_group_life(ask: ScenarioBuilder) -> None:
     group.describe("describe after another joined")
 
 
-@scenario(
-    "KIP-848 GroupMetadataManager.throwIfConsumerGroupHeartbeatRequestIsInvalid",
-    KAFKA_4_4,
-    level="must",
-    ConsumerGroupHeartbeat=1,
-)
+@scenario("KIP-848 GroupMetadataManager.throwIfConsumerGroupHeartbeatRequestIsInvalid", level="must")
 def consumer_group_refused(ask: ScenarioBuilder) -> None:
     """ConsumerGroupHeartbeat answers INVALID_REQUEST for missing or empty fields, UNSUPPORTED_ASSIGNOR for an unknown
     assignor, and UNKNOWN_MEMBER_ID for epochs of unknown members."""
@@ -185,8 +175,10 @@ def consumer_group_refused(ask: ScenarioBuilder) -> None:
     for epoch in (-2, -1, 0, 1, 2):
         fields = good if epoch == 0 else {}
         if epoch:
-            group.beat(f"epoch {epoch} of an unknown member", NOBODY, epoch)
-            group.beat(f"epoch {epoch} of an unknown member with an instance id", NOBODY, epoch, instance_id="i9")
+            group.beat(f"epoch {epoch} of an unknown member", UNKNOWN_MEMBER, epoch)
+            group.beat(
+                f"epoch {epoch} of an unknown member with an instance id", UNKNOWN_MEMBER, epoch, instance_id="i9"
+            )
     group.beat("something held that does not exist", A, 2, held={t: (7,)})
     group.beat("an unknown topic held", A, 2, held={"00000000-0000-4000-8000-0000000000ff": (0,)})
     group.beat("rebalance timeout changes", A, 2, rebalance_timeout_ms=70000)
@@ -198,9 +190,7 @@ def consumer_group_refused(ask: ScenarioBuilder) -> None:
     group.describe("describe")
 
 
-@scenario(
-    "KIP-848 KIP-1082 GroupMetadataManager.consumerGroupHeartbeat", KAFKA_4_4, level="must", ConsumerGroupHeartbeat=1
-)
+@scenario("KIP-848 KIP-1082 GroupMetadataManager.consumerGroupHeartbeat", level="must")
 def consumer_group_member_ids(ask: ScenarioBuilder) -> None:
     """ConsumerGroupHeartbeat 0 allocates a member id if the request has none, and version 1 requires one and accepts
     any text."""
@@ -216,7 +206,7 @@ def consumer_group_member_ids(ask: ScenarioBuilder) -> None:
     group.describe("describe")
 
 
-@scenario("KIP-848 CurrentAssignmentBuilder.computeNextAssignment", KAFKA_4_4, level="must", ConsumerGroupHeartbeat=1)
+@scenario("KIP-848 CurrentAssignmentBuilder.computeNextAssignment", level="must")
 def consumer_group_two(ask: ScenarioBuilder) -> None:
     """A new member gets its partitions only after the other member reported that it no longer owns them, and the group
     is Reconciling until then."""
@@ -251,7 +241,7 @@ def consumer_group_two(ask: ScenarioBuilder) -> None:
     group.describe("describe at the end")
 
 
-@scenario("KIP-848 CurrentAssignmentBuilder.computeNextAssignment", KAFKA_4_4, level="must", ConsumerGroupHeartbeat=1)
+@scenario("KIP-848 CurrentAssignmentBuilder.computeNextAssignment", level="must")
 def consumer_group_three(ask: ScenarioBuilder) -> None:
     """If a third member joins during a reconciliation, the group computes a new target assignment, and each member
     moves to it when it has revoked its partitions."""
@@ -282,9 +272,7 @@ def consumer_group_three(ask: ScenarioBuilder) -> None:
 @scenario(
     "KIP-848 GroupMetadataManager.consumerGroupStaticMemberGroupLeave "
     "GroupMetadataManager.throwIfInstanceIdIsUnreleased",
-    KAFKA_4_4,
     level="must",
-    ConsumerGroupHeartbeat=1,
 )
 def consumer_group_static(ask: ScenarioBuilder) -> None:
     """A static member that leaves with epoch -2 keeps its assignment until it returns, and its instance id is refused
@@ -323,7 +311,7 @@ def consumer_group_static(ask: ScenarioBuilder) -> None:
     group.describe("describe at the end")
 
 
-@scenario("KIP-848 GroupMetadataManager.consumerGroupHeartbeat", KAFKA_4_4, level="must", ConsumerGroupHeartbeat=1)
+@scenario("KIP-848 GroupMetadataManager.consumerGroupHeartbeat", level="must")
 def consumer_group_regex(ask: ScenarioBuilder) -> None:
     """A member can subscribe by a pattern, which the broker resolves after the answer, and an invalid pattern is
     answered with INVALID_REGULAR_EXPRESSION."""
@@ -351,11 +339,11 @@ def consumer_group_regex(ask: ScenarioBuilder) -> None:
     group.describe("describe both")
 
 
-@scenario("KIP-848 GroupMetadataManager.onNewMetadataImage", KAFKA_4_4, level="must", ConsumerGroupHeartbeat=1)
+@scenario("KIP-848 GroupMetadataManager.onNewMetadataImage", level="must")
 def consumer_group_topics(ask: ScenarioBuilder) -> None:
     """A consumer group gets a new epoch and assignment when a subscribed topic is created, gets partitions, or is
     deleted."""
-    late = ask.let("late", f"c<unique>.{ask.name}.late")
+    late = ask.unique("late")
     group = Consumers(ask)
     group.join("join for a topic that is not there", A, late)
     group.describe("describe without the topic")
@@ -382,7 +370,8 @@ def consumer_group_topics(ask: ScenarioBuilder) -> None:
     group.describe("describe without the topic at last")
 
 
-@scenario(
+@define(
+    "consumer_groups_kip848",
     "KIP-848 ConsumerGroup.validateOffsetCommit ConsumerGroup.validateOffsetFetch",
     KAFKA_4_4,
     level="must",
@@ -397,7 +386,7 @@ def consumer_group_offsets(ask: ScenarioBuilder) -> None:
     group.joined(A, t)
 
     def offsets_of(state: str) -> None:
-        for name, member in {"nobody": "", "the member": A, "another": NOBODY}.items():
+        for name, member in {"nobody": "", "the member": A, "another": UNKNOWN_MEMBER}.items():
             for epoch in (-1, 0, 1, 2, 3):
                 who = {"member_id": member, "generation_id_or_member_epoch": epoch}
                 for version in (8, 9, 10):
@@ -418,9 +407,7 @@ def consumer_group_offsets(ask: ScenarioBuilder) -> None:
         ask.request(f"v{version} a known and an unknown group", "OffsetFetch", version, body)
 
 
-@scenario(
-    "KIP-848 ConsumerGroup.validateDeleteGroup GroupMetadataManager.listGroups", KAFKA_4_4, ConsumerGroupHeartbeat=1
-)
+@scenario("KIP-848 ConsumerGroup.validateDeleteGroup GroupMetadataManager.listGroups")
 def consumer_group_admin(ask: ScenarioBuilder) -> None:
     """ListGroups shows consumer groups with their type and states, DeleteGroups deletes empty ones, and the classic
     requests of their members are refused."""
@@ -433,16 +420,14 @@ def consumer_group_admin(ask: ScenarioBuilder) -> None:
     assigning.joined(B, t)
     classic = Classic(ask, "classic")
     classic.enter("M1")
-    keep = {"keep": {"groups": "group_id"}}
-    for version in ask.versions("ListGroups"):
-        ask.request(f"list v{version}", "ListGroups", version, {}, **keep)
+    keep: dict[str, Any] = {"keep": {"groups": "group_id"}}
+    ask.each_version("ListGroups", {"list v#": {}}, **keep)
     for wanted in (["consumer"], ["Consumer"], ["classic"], ["classic", "consumer"]):
         ask.request(f"list types {wanted}", "ListGroups", 5, {"types_filter": wanted}, **keep)
     for state in ("Empty", "Stable", "Assigning", "Reconciling", "stable", "Dead", "CompletingRebalance"):
         ask.request(f"list {state}", "ListGroups", 5, {"states_filter": [state]}, **keep)
     groups = [empty.id, stable.id, assigning.id]
-    for version in ask.versions("DescribeGroups"):
-        ask.request(f"describe as classic, v{version}", "DescribeGroups", version, {"groups": groups})
+    ask.each_version("DescribeGroups", {"describe as classic, v#": {"groups": groups}})
     for version in ask.versions("ConsumerGroupDescribe"):
         for operations in (False, True):
             body = {
@@ -471,9 +456,7 @@ def consumer_group_admin(ask: ScenarioBuilder) -> None:
 @scenario(
     "KIP-848 GroupMetadataManager.scheduleConsumerGroupRebalanceTimeout "
     "GroupMetadataManager.scheduleConsumerGroupSessionTimeout",
-    KAFKA_4_4,
     level="must",
-    ConsumerGroupHeartbeat=1,
 )
 def consumer_group_too_late(ask: ScenarioBuilder) -> None:
     """A consumer group removes a member that does not revoke partitions within its rebalance timeout, and a member
@@ -493,7 +476,7 @@ def consumer_group_too_late(ask: ScenarioBuilder) -> None:
     group.describe("describe at the end")
 
 
-@scenario("KIP-848 GroupMetadataManager.consumerGroupHeartbeat", KAFKA_4_4, ConsumerGroupHeartbeat=1)
+@scenario("KIP-848 GroupMetadataManager.consumerGroupHeartbeat")
 def consumer_group_interval(ask: ScenarioBuilder) -> None:
     """A consumer group stays in the state Assigning and keeps its target assignment until the assignment interval of
     the broker has passed."""
@@ -516,3 +499,83 @@ def consumer_group_interval(ask: ScenarioBuilder) -> None:
     group.describe("describe after the interval, before any heartbeat")
     group.beat("the second after the interval", B, 2, only=["error_code", "member_epoch"])
     group.describe("describe after the interval")
+
+
+@define("consumer_groups_kip848", "KIP-848 ConsumerGroup", KAFKA_4_4, level="must")
+def consumer_group_commit_epochs(ask: ScenarioBuilder) -> None:
+    """A commit under another member epoch is refused: STALE_MEMBER_EPOCH since version 9, UNSUPPORTED_VERSION
+    before."""
+    t = ask.topic()
+    group = Consumers(ask)
+    group.joined(A, t)
+    offsets = Offsets(ask, group.id)
+    for v in ask.versions("OffsetCommit", 2):
+        for epoch in (0, 1, 2, 99, -1):
+            member: Step = {"member_id": A, "generation_id_or_member_epoch": epoch}
+            offsets.commit(f"v{v} epoch {epoch}", (t, (5,)), version=v, **member)
+        unknown: Step = {"member_id": "unknown-0000000000000a", "generation_id_or_member_epoch": 1}
+        offsets.commit(f"v{v} unknown member", (t, (5,)), version=v, **unknown)
+    group.leave("leave", A)
+
+
+@scenario("KIP-848 GroupMetadataManager.consumerGroupHeartbeat")
+def consumer_group_patterns(ask: ScenarioBuilder) -> None:
+    """Members of a group can use several patterns and share one, internal topics match patterns too, and patterns with
+    back references or look-behind are invalid."""
+    t, u = ask.topic("x.t", 2), ask.topic("y.u", 1)
+    first = ask.let("first", f"c<unique>.{ask.name}.x.*")
+    second = ask.let("second", f"c<unique>.{ask.name}.[xy].*")
+    group = Consumers(ask)
+    body = {"group_ids": [group.id], "include_authorized_operations": False}
+    group.join("by the first pattern", A, subscribed_topic_regex=first, server_assignor="range", **NO_NAMES)
+    ask.until("ConsumerGroupDescribe", 1, body, "groups.0.group_epoch", 3)
+    group.describe("after the first")
+    group.beat("the first, again", A, 2)
+    group.beat("it holds what it should", A, 3, held={t: (0, 1)})
+    group.join("by the second pattern", B, subscribed_topic_regex=second, server_assignor="range", **NO_NAMES)
+    group.describe("after the second, which is not looked up at once")
+    group.beat("the second, again", B, 3)
+    ask.until("ConsumerGroupHeartbeat", 1, group.beating(B, 3), "member_epoch", 4)
+    ask.steps[-1]["timeout_ms"] = 30000
+    group.describe("after the second was looked up")
+    group.join("by the same pattern as the second", C, u, subscribed_topic_regex=second, server_assignor="range")
+    group.describe("after the third")
+    group.leave("the second leaves", B)
+    group.describe("after the second left")
+    group.leave("the third leaves", C)
+    group.describe("after the third left")
+    odd = Consumers(ask, "odd")
+    body = {"group_ids": [odd.id], "include_authorized_operations": False}
+    odd.join("a pattern for internal topics", A, subscribed_topic_regex="__consumer_off.*", **NO_NAMES)
+    ask.step("sleep", ms=200)
+    odd.beat("its next heartbeat", A, 1)
+    odd.beat("its next heartbeat in epoch 2", A, 2)
+    odd.describe("a pattern for internal topics, described")
+    for name, pattern in {
+        "unclosed": "(",
+        "look-behind": "(?<=a)b",
+        "back reference": "(a)\\1",
+        "quantifier": "*",
+    }.items():
+        made = Consumers(ask, name.replace(" ", "_").replace("-", "_"))
+        made.join(f"a pattern: {name}", A, subscribed_topic_regex=pattern, **NO_NAMES)
+
+
+@scenario("KIP-848 GroupConfig GroupMetadataManager.consumerGroupHeartbeatIntervalMs")
+def consumer_group_config(ask: ScenarioBuilder) -> None:
+    """The group property consumer.heartbeat.interval.ms changes the heartbeat interval in the responses to members of
+    this group."""
+    t = ask.topic("t", 2)
+    group = Consumers(ask)
+    group.join("join", A, t)
+    configs = [{"name": "consumer.heartbeat.interval.ms", "config_operation": 0, "value": "7000"}]
+    altered = {"resource_type": 32, "resource_name": group.id, "configs": configs}
+    ask.setup("IncrementalAlterConfigs", 1, {"resources": [altered], "validate_only": False})
+    asked = [{"resource_type": 32, "resource_name": group.id, "configuration_keys": [configs[0]["name"]]}]
+    ask.until("DescribeConfigs", 4, {"resources": asked}, "results.0.configs.0.value", "7000")
+    group.beat("the next heartbeat", A, 2)
+    group.beat("an epoch that is not its own", A, 9)
+    group.join("another", B, t)
+    group.leave("it leaves", B)
+    other = Consumers(ask, "other")
+    other.join("a group without", A, t)

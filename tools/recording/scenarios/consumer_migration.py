@@ -240,3 +240,42 @@ def consumer_group_static_changes(ask: ScenarioBuilder) -> None:
     group.describe_both("a static classic member")
     group.beat("its consumer self", A, 2, instance_id="i1")
     group.classic.heartbeat("its classic self", "$M2", 2, **one)
+
+
+@scenario(
+    "KIP-848 GroupMetadataManager.scheduleConsumerGroupJoinTimeoutIfAbsent "
+    "GroupMetadataManager.scheduleConsumerGroupSyncTimeout",
+    level="must",
+)
+def consumer_group_late_classic(ask: ScenarioBuilder) -> None:
+    """A consumer group removes classic members that do not rejoin, sync or send heartbeats in time."""
+    t = ask.topic("t", 2)
+    body = {"include_authorized_operations": False}
+    silent = Mixed(ask, "silent")
+    silent.joined(A, t)
+    silent.classic_join("one with a short session", "short", protocols(t), session_timeout_ms=6000)
+    silent.beat("the consumer gives up", A, 2)
+    silent.beat("the consumer gave up", A, 2, held={t: (0,)})
+    silent.classic.heartbeat("its heartbeat", "short", 3)
+    late = Mixed(ask, "late")
+    late.classic_join(
+        "a classic member that has a second", "", protocols(t), version=3, bind="M1", rebalance_timeout_ms=1000
+    )
+    late.classic_sync("it syncs", "$M1", 1, {"$M1": assignment(t=[0, 1])})
+    late.join("a consumer joins", B, t)
+    late.classic.heartbeat("it is told", "$M1", 1)
+    gone = body | {"group_ids": [late.id]}
+    ask.until("ConsumerGroupDescribe", 1, gone, "groups.0.members.1", None)
+    late.describe_both("it did not rejoin")
+    late.classic.heartbeat("its heartbeat after that", "$M1", 1)
+    late.beat("the consumer after that", B, 2)
+    unsynced = Mixed(ask, "unsynced")
+    unsynced.joined(C, t)
+    unsynced.classic_join("one that will not sync", "lazy", protocols(t), rebalance_timeout_ms=1000)
+    unsynced.describe_both("before it is late")
+    ask.until("ConsumerGroupDescribe", 1, body | {"group_ids": [unsynced.id]}, "groups.0.members.1", None)
+    unsynced.describe_both("it did not sync")
+    unsynced.classic_sync("its sync after that", "lazy", 3)
+    ask.until("ConsumerGroupDescribe", 1, body | {"group_ids": [silent.id]}, "groups.0.members.1", None)
+    silent.describe_both("it was silent")
+    silent.classic.heartbeat("its heartbeat after it was silent", "short", 3)

@@ -3,24 +3,23 @@
 from functools import partial
 from typing import Any
 
-from kafkalet.conformance.building import ScenarioBuilder, Step, batch
+from kafkalet.conformance.building import COORDINATOR_ERRORS, TRANSACTION_ERRORS, ScenarioBuilder, Step, batch
 from tools.recording.definitions import define
 
 from .several_brokers import PLACES, produced
 
 scenario = partial(define, "several_brokers", brokers=3)
 
-NOT_YET = [14, 15, 16]
 THERE, ELSEWHERE = "at-$B1", "not-$B1"
 
 
 def found(ask: ScenarioBuilder, name: str, kind: int = 0, *, node: str = "B1") -> str:
     """Bind a group (kind 0) or transactional id (1), and its coordinator, once it has loaded its state."""
-    key = ask.let(name, f"c<unique>.{ask.name}.{name}")
+    key = ask.unique(name)
     ask.until("FindCoordinator", 2, {"key": key, "key_type": kind}, "error_code", 0)
     ask.steps[-1]["timeout_ms"] = 40000
     ask.setup("FindCoordinator", 2, {"key": key, "key_type": kind}, bind={node: "node_id"})
-    there = {"conn": f"at-${node}", "retry_errors": NOT_YET, "must_succeed": False}
+    there = {"conn": f"at-${node}", "retry_errors": COORDINATOR_ERRORS, "must_succeed": False}
     if kind == 0:
         ask.setup("DescribeGroups", 0, {"groups": [key]}, **there)
     else:
@@ -40,9 +39,8 @@ def coordinators_find(ask: ScenarioBuilder) -> None:
             body = {"key": key, "key_type": kind, "coordinator_keys": [key]}
             for node in PLACES:
                 ask.request(f"v{v} broker {node}, kind {kind}", "FindCoordinator", v, body, conn=f"at-{node}")
-        for v in ask.versions("FindCoordinator", 4):
-            body = {"key_type": kind, "coordinator_keys": [key, key]}
-            ask.request(f"v{v} kind {kind} twice", "FindCoordinator", v, body, conn="at-2")
+        body = {"key_type": kind, "coordinator_keys": [key, key]}
+        ask.each_version("FindCoordinator", {f"v# kind {kind} twice": body}, 4, conn="at-2")
 
 
 @scenario("GroupCoordinator GroupCoordinatorService", level="must")
@@ -77,15 +75,12 @@ def coordinators_of_groups(ask: ScenarioBuilder) -> None:
         "ConsumerGroupDescribe": {"group_ids": [g], "include_authorized_operations": False},
     }
     for api, body in sent.items():
-        for v in ask.versions(api):
-            ask.request(f"{api} v{v} elsewhere", api, v, body, conn=ELSEWHERE)
+        ask.each_version(api, {f"{api} v# elsewhere": body}, conn=ELSEWHERE)
     for v in ask.versions("OffsetFetch"):
         every = fetching | {"topics": None, "groups": [{"group_id": g, "topics": None}]} if v >= 2 else fetching
         ask.request(f"OffsetFetch v{v} of all topics elsewhere", "OffsetFetch", v, every, conn=ELSEWHERE)
-    for v in ask.versions("OffsetCommit", 2):
-        ask.request(f"OffsetCommit v{v} there", "OffsetCommit", v, committing, conn=THERE)
-    for v in ask.versions("OffsetFetch", 1):
-        ask.request(f"OffsetFetch v{v} there", "OffsetFetch", v, fetching, conn=THERE)
+    ask.each_version("OffsetCommit", {"OffsetCommit v# there": committing}, 2, conn=THERE)
+    ask.each_version("OffsetFetch", {"OffsetFetch v# there": fetching}, 1, conn=THERE)
     for where, conn in (("there", THERE), ("elsewhere", ELSEWHERE)):
         body = {"states_filter": [], "types_filter": []}
         ask.request(f"ListGroups {where}", "ListGroups", 4, body, conn=conn, keep={"groups": "group_id"})
@@ -105,7 +100,7 @@ def coordinators_of_transactions(ask: ScenarioBuilder) -> None:
     for v in ask.versions("InitProducerId"):
         ask.request(f"InitProducerId v{v} elsewhere", "InitProducerId", v, beginning, **elsewhere)
         nameless = beginning | {"transactional_id": None}
-        only = {"only": ["error_code", "producer_epoch"], "retry_errors": NOT_YET}
+        only = {"only": ["error_code", "producer_epoch"], "retry_errors": COORDINATOR_ERRORS}
         ask.request(f"InitProducerId v{v} without an id", "InitProducerId", v, nameless, **elsewhere, **only)
     ask.setup("InitProducerId", 4, beginning, bind={"P1": "producer_id"}, **there)
     mine: Step = {"transactional_id": x, "producer_id": "$P1", "producer_epoch": 0}
@@ -114,10 +109,8 @@ def coordinators_of_transactions(ask: ScenarioBuilder) -> None:
         body = mine | {"topics": partitions}
         body = {"transactions": [body | {"verify_only": False}]} if v >= 4 else body
         ask.request(f"AddPartitionsToTxn v{v} elsewhere", "AddPartitionsToTxn", v, body, **elsewhere)
-    for v in ask.versions("AddOffsetsToTxn"):
-        ask.request(f"AddOffsetsToTxn v{v} elsewhere", "AddOffsetsToTxn", v, mine | {"group_id": "g"}, **elsewhere)
-    for v in ask.versions("EndTxn"):
-        ask.request(f"EndTxn v{v} elsewhere", "EndTxn", v, mine | {"committed": True}, **elsewhere)
+    ask.each_version("AddOffsetsToTxn", {"AddOffsetsToTxn v# elsewhere": mine | {"group_id": "g"}}, **elsewhere)
+    ask.each_version("EndTxn", {"EndTxn v# elsewhere": mine | {"committed": True}}, **elsewhere)
     described = {"transactional_ids": [x, x]}
     listed: Step = {"state_filters": [], "producer_id_filters": []}
     ask.setup("AddPartitionsToTxn", 3, mine | {"topics": partitions}, **there)
@@ -143,7 +136,7 @@ def coordinators_of_transactional_offsets(ask: ScenarioBuilder) -> None:
     beginning: Step = {"transactional_id": x, "transaction_timeout_ms": 60000}
     ask.setup("InitProducerId", 4, beginning, bind={"P1": "producer_id"}, **transaction)
     mine: Step = {"transactional_id": x, "producer_id": "$P1", "producer_epoch": 0}
-    retried = {"retry_errors": [14, 15, 16, 51]}
+    retried = {"retry_errors": TRANSACTION_ERRORS}
     ask.request("add offsets", "AddOffsetsToTxn", 3, mine | {"group_id": g}, **transaction, **retried)
     offset = {"partition_index": 0, "committed_offset": 5, "committed_metadata": "m"}
     body = mine | {"group_id": g, "topics": [{"name": t, "topic_id": f"{t}.id", "partitions": [offset]}]}

@@ -41,7 +41,7 @@ def newest(ask: ScenarioBuilder, api: str) -> int:
 
 def own_renewer(ask: ScenarioBuilder) -> str:
     """Bind the name of a user that renews only tokens of this scenario."""
-    return ask.let("r", f"c<unique>.{ask.name}.r")
+    return ask.unique("r")
 
 
 class Token:
@@ -100,7 +100,7 @@ def tokens_created(ask: ScenarioBuilder) -> None:
 def tokens_refused(ask: ScenarioBuilder) -> None:
     """CreateDelegationToken refuses renewers that are not users with INVALID_PRINCIPAL_TYPE, and other owners without
     CREATE_TOKENS with DELEGATION_TOKEN_AUTHORIZATION_FAILED."""
-    other = ask.let("o", f"c<unique>.{ask.name}.o")
+    other = ask.unique("o")
     for v in ask.versions(CREATE):
         body: Step = {"renewers": [principal("a"), principal("g", "Group")], "max_lifetime_ms": -1}
         ask.request(f"v{v}: a group as renewer", CREATE, v, body, conn="user")
@@ -151,7 +151,7 @@ def tokens_described(ask: ScenarioBuilder) -> None:
 @scenario("KIP-48 KIP-373 DelegationTokenManager.filterToken")
 def tokens_of_others_described(ask: ScenarioBuilder) -> None:
     """DescribeDelegationToken shows tokens of others with DESCRIBE on the token, or DESCRIBE_TOKENS on the owner."""
-    other = ask.let("o", f"c<unique>.{ask.name}.o")
+    other = ask.unique("o")
     Token(ask, 1, wanted() | owner(other), "create for another user", conn="main")
     see(ask, "without rights", [principal(other)])
     see(ask, "as super user", [principal(other)], conn="main")

@@ -3,7 +3,7 @@
 import struct
 from typing import Any
 
-from kafkalet.conformance.building import T0, ScenarioBuilder, Step, at, batch, record
+from kafkalet.conformance.building import T0, TRANSACTION_ERRORS, ScenarioBuilder, Step, at, batch, record
 from kafkalet.conformance.notation.messages import APIS
 from kafkalet.conformance.notation.record_batches import BODY, varint
 from kafkalet.protocol.records.crc32c import crc32c
@@ -97,7 +97,7 @@ def init_producer_id(ask: ScenarioBuilder) -> None:
     INVALID_REQUEST for an empty transactional id or for half of a producer id and epoch."""
     for version in ask.versions("InitProducerId"):
         body: Step = {"transactional_id": None, "transaction_timeout_ms": 60000}
-        ask.setup("InitProducerId", version, body, retry_errors=[14, 15, 16, 51])
+        ask.setup("InitProducerId", version, body, retry_errors=TRANSACTION_ERRORS)
         ask.request(f"v{version}", "InitProducerId", version, body, bind={f"P{version}": "producer_id"})
         ask.request(f"v{version} timeout 0", "InitProducerId", version, body | {"transaction_timeout_ms": 0})
         ask.steps[-1]["bind"] = {f"P{version}0": "producer_id"}

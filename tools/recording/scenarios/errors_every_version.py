@@ -2,12 +2,10 @@
 
 from typing import Any
 
-from kafkalet.conformance.building import ScenarioBuilder, Step, at, batch, one, record
+from kafkalet.conformance.building import UNKNOWN_TOPIC_ID, ScenarioBuilder, Step, at, batch, one, record
 from tools.recording.definitions import define
 
-from .classic_groups import UNKNOWN_MEMBER, Classic
-
-UNKNOWN_ID = "0f0f0f0f-1111-4222-8333-444455556666"
+from .classic_groups import UNKNOWN_CLASSIC_MEMBER, Classic
 
 
 @define("produce", "KafkaApis LogValidator", level="must")
@@ -19,7 +17,7 @@ def produce_errors_every_version(ask: ScenarioBuilder) -> None:
     for v in ask.versions("Produce", 3):
 
         def send(case: str, topic: str, sent: Step, v: int = v, index: int = 0, **more: Any) -> None:
-            named = {"topic_id": UNKNOWN_ID if topic == n else f"{topic}.id"} if v >= 13 else {"name": topic}
+            named = {"topic_id": UNKNOWN_TOPIC_ID if topic == n else f"{topic}.id"} if v >= 13 else {"name": topic}
             wanted = [named | {"partitions": [{"index": index, "records": [sent]}]}]
             ask.request(f"v{v}: {case}", "Produce", v, {"timeout_ms": 1000, "topics": wanted} | more)
 
@@ -60,7 +58,7 @@ def fetch_errors_every_version(ask: ScenarioBuilder) -> None:
         ask.fetch(f"v{v}: offset 3", at(t, 3), version=v)
     for v in ask.versions("Fetch", 13):
         body = ask.fetching(at("ZERO"))
-        body["topics"][0]["topic_id"] = UNKNOWN_ID
+        body["topics"][0]["topic_id"] = UNKNOWN_TOPIC_ID
         ask.request(f"v{v}: unknown topic", "Fetch", v, body)
         ask.fetch(f"v{v}: unknown partition", at("$t.id", partition=7), version=v)
         ask.fetch(f"v{v}: offset 3", at("$t.id", 3), version=v)
@@ -86,12 +84,9 @@ def metadata_errors_every_version(ask: ScenarioBuilder) -> None:
         for case, name in (("unknown topic", n), ("illegal name", "a b"), ("empty name", "")):
             body = {"topics": [{"name": name}], "allow_auto_topic_creation": False}
             ask.request(f"v{v}: {case}", "Metadata", v, body, only=["topics"])
-    for v in ask.versions("Metadata", 12):
-        body = {"topics": [{"name": None, "topic_id": UNKNOWN_ID}], "allow_auto_topic_creation": False}
-        ask.request(f"v{v}: unknown id", "Metadata", v, body, only=["topics"])
-    for v in ask.versions("Metadata", 10, 11):
-        body = {"topics": [{"name": None, "topic_id": UNKNOWN_ID}], "allow_auto_topic_creation": False}
-        ask.request(f"v{v}: topic id", "Metadata", v, body)
+    body = {"topics": [{"name": None, "topic_id": UNKNOWN_TOPIC_ID}], "allow_auto_topic_creation": False}
+    ask.each_version("Metadata", {"v#: unknown id": body}, 12, only=["topics"])
+    ask.each_version("Metadata", {"v#: topic id": body}, 10, 11)
 
 
 @define("topics", "ReplicationControlManager", level="must")
@@ -104,7 +99,7 @@ def create_topics_errors_every_version(ask: ScenarioBuilder) -> None:
             made = {"name": f"$n{v}", "num_partitions": 1, "replication_factor": 1} | topic
             ask.request(f"v{v}: {case}", "CreateTopics", v, {"topics": [made], "timeout_ms": 10000})
 
-        ask.let(f"n{v}", f"c<unique>.{ask.name}.n{v}")
+        ask.unique(f"n{v}")
         create("exists", name=t)
         create("illegal name", name="a b")
         create("no partitions", num_partitions=0)
@@ -126,13 +121,13 @@ def join_group_errors_every_version(ask: ScenarioBuilder) -> None:
     for v in ask.versions("JoinGroup"):
         group.join(f"v{v}: group without name", version=v, group_id="")
         group.join(f"v{v}: session timeout 1", version=v, session_timeout_ms=1)
-        group.join(f"v{v}: unknown member", UNKNOWN_MEMBER, version=v)
+        group.join(f"v{v}: unknown member", UNKNOWN_CLASSIC_MEMBER, version=v)
         group.join(f"v{v}: other protocol", "$M1", "other", version=v, protocol_type="another")
     for v in ask.versions("Heartbeat"):
-        group.heartbeat(f"v{v}: unknown member", UNKNOWN_MEMBER, 1, v)
+        group.heartbeat(f"v{v}: unknown member", UNKNOWN_CLASSIC_MEMBER, 1, v)
         group.heartbeat(f"v{v}: generation 7", "$M1", 7, v)
     for v in ask.versions("SyncGroup"):
-        group.sync(f"v{v}: unknown member", UNKNOWN_MEMBER, 1, version=v)
+        group.sync(f"v{v}: unknown member", UNKNOWN_CLASSIC_MEMBER, 1, version=v)
         group.sync(f"v{v}: generation 7", "$M1", 7, version=v)
     group.leave("leave", "$M1")
 
@@ -152,10 +147,10 @@ def offset_commit_errors_every_version(ask: ScenarioBuilder) -> None:
             ask.request(f"v{v}: {case}", "OffsetCommit", v, body | {"topics": [named | {"partitions": [partition]}]})
 
         commit("before the members synchronize")
-        commit("unknown member", member=UNKNOWN_MEMBER)
+        commit("unknown member", member=UNKNOWN_CLASSIC_MEMBER)
         commit("generation 7", generation=7)
         if v >= 7:
-            commit("other member of the instance", member=UNKNOWN_MEMBER, group_instance_id="i1")
+            commit("other member of the instance", member=UNKNOWN_CLASSIC_MEMBER, group_instance_id="i1")
     group.synced("$M1", 1, "$M1", group_instance_id="i1")
     for v in ask.versions("OffsetCommit", 1):
         named = {"name": t} if v < 10 else {"topic_id": "$t.id"}

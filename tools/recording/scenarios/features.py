@@ -122,3 +122,27 @@ def update_features_eligible_leaders(ask: ScenarioBuilder) -> None:
     describe(ask, "on again: a broker", resource(BROKER, NODE, key))
     alter(ask, "as in the beginning", BROKER, "", (key, SET, "1"))
     ask.until("DescribeConfigs", 1, asked, "results.0.configs.0.value", "1")
+
+
+@scenario("KIP-584 FeatureControlManager", UpdateFeatures=1)
+def features_refused(ask: ScenarioBuilder) -> None:
+    """UpdateFeatures refuses unknown features, levels that do not exist, and downgrades without the right type."""
+
+    def update(case: str, *updates: Step) -> None:
+        body = {"feature_updates": list(updates), "validate_only": True, "timeout_ms": 10000}
+        ask.each_version("UpdateFeatures", {f"v# {case}": body}, 1)
+
+    def feature(level: int, kind: int = 1, name: str = "metadata.version") -> Step:
+        return {"feature": name, "max_version_level": level, "upgrade_type": kind}
+
+    update("unknown feature", feature(1, name="nope"))
+    update("empty name", feature(1, name=""))
+    update("level too high", feature(9999))
+    update("level below zero", feature(-1))
+    update("level 0", feature(0))
+    update("upgrade to a lower level", feature(1))
+    update("safe downgrade", feature(1, 2))
+    update("unsafe downgrade", feature(1, 3))
+    update("unknown type", feature(1, 9))
+    update("a feature twice", feature(7), feature(8))
+    update("no feature")

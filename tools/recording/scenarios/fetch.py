@@ -1,8 +1,9 @@
 """Fetch: the records, order and errors returned for offsets, epochs and isolation levels."""
 
 from functools import partial
+from typing import Any
 
-from kafkalet.conformance.building import T0, ScenarioBuilder, at, batch, filled, record
+from kafkalet.conformance.building import T0, UNKNOWN_TOPIC_ID, ScenarioBuilder, at, batch, filled, record
 from tools.recording.definitions import define
 
 scenario = partial(define, "fetch")
@@ -270,3 +271,36 @@ def fetch_record_shapes(ask: ScenarioBuilder) -> None:
     ask.fetch("v11", at(t))
     ask.fetch("v4", at(t), version=4)
     ask.offsets("latest", t, -1)
+
+
+@scenario("KIP-516 KafkaApis.handleFetchRequest", level="detail", Fetch=13)
+def found_fetch_unknown_order(ask: ScenarioBuilder) -> None:
+    """Fetch answers UNKNOWN_SERVER_ERROR for the whole request if it mixes partitions of a known topic id, an unknown
+    one and the zero id without a session."""
+    t = ask.topic()
+    ask.produce(t, batch(10))
+    for version in ask.versions("Fetch", 13):
+        who: dict[str, Any] = {} if version < 15 else {"replica_state": {"replica_id": 7, "replica_epoch": -1}}
+        asked = (
+            at("$t.id", partition=9),
+            at(UNKNOWN_TOPIC_ID),
+            at("$t.id"),
+            at("ZERO", partition=3),
+            at("$t.id", partition=8),
+        )
+        ask.fetch(f"v{version}", *asked, version=version)
+        ask.fetch(f"v{version} follower", *asked, version=version, **(who or {"replica_id": 7}))
+
+
+@scenario("KIP-320 Partition", level="must")
+def fetch_leader_epoch_every_version(ask: ScenarioBuilder) -> None:
+    """Fetch ignores negative leader epochs, and answers UNKNOWN_LEADER_EPOCH for one that the leader does not know
+    yet."""
+    t = ask.topic()
+    ask.produce(t, batch(10))
+    for v in ask.versions("Fetch", 9, 12):
+        for epoch in (-2, -1, 0, 1):
+            ask.fetch(f"v{v} epoch {epoch}", at(t, current_leader_epoch=epoch), version=v)
+    for v in ask.versions("Fetch", 13):
+        for epoch in (-2, 1):
+            ask.fetch(f"v{v} epoch {epoch}", at("$t.id", current_leader_epoch=epoch), version=v)

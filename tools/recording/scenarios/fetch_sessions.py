@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from kafkalet.conformance.building import ScenarioBuilder, Step, at, batch, filled, merged
+from kafkalet.conformance.building import UNKNOWN_TOPIC_ID, ScenarioBuilder, Step, at, batch, filled, merged
 from tools.recording.definitions import define
 
 scenario = partial(define, "fetch_sessions")
@@ -223,3 +223,28 @@ def session_changing_terms(ask: ScenarioBuilder) -> None:
     session(ask, "1 from the second batch on", at(t, 1, 1), epoch=5)
     session(ask, "which stays", epoch=6)
     session(ask, "a rack", epoch=7, rack_id="r")
+
+
+@scenario("KIP-227 KIP-516 FetchSession.update", level="detail", Fetch=13)
+def found_session_zero_id(ask: ScenarioBuilder) -> None:
+    """Release 3.9 answers UNKNOWN_SERVER_ERROR to a fetch that opens a session with the zero topic id, and release 4.4
+    answers UNKNOWN_TOPIC_ID for this topic alone."""
+    t = ask.topic(partitions=3)
+    for partition in range(3):
+        ask.produce(t, batch(10), partition=partition)
+    ask.fetch("open with zero", at("$t.id"), at("ZERO"), version=13, session_id=0, session_epoch=0)
+    ask.steps[-1]["bind"] = {"S0": "session_id"}
+    ask.fetch("open with unknown", at("$t.id"), at(UNKNOWN_TOPIC_ID), version=13, session_id=0, session_epoch=0)
+    ask.steps[-1]["bind"] = {"S": "session_id"}
+
+    def go_on(case: str, epoch: int, *wanted: Step, **more: Any) -> None:
+        ask.fetch(case, *wanted, version=13, session_id="$S", session_epoch=epoch, **more)
+
+    zero = {"forgotten_topics_data": [{"topic_id": "ZERO", "partitions": [0]}]}
+    go_on("add, zero, add", 1, at("$t.id", partition=1), at("ZERO"), at("$t.id", partition=2))
+    go_on("the same epoch again", 1)
+    go_on("forget zero", 2, at("$t.id", partition=2), **zero)
+    go_on("the same epoch once more", 2)
+    go_on("a new session with zero", 0, at("$t.id"), at("ZERO"))
+    ask.steps[-1]["bind"] = {"S1": "session_id"}
+    go_on("it has ended the old one", 3)

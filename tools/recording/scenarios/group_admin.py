@@ -6,7 +6,7 @@ from typing import Any
 from kafkalet.conformance.building import ScenarioBuilder, Step
 from tools.recording.definitions import EVERY_RELEASE, define
 
-from .classic_groups import UNKNOWN_MEMBER, Classic
+from .classic_groups import UNKNOWN_CLASSIC_MEMBER, Classic
 
 scenario = partial(define, "consumer_groups_classic")
 
@@ -29,7 +29,7 @@ def subscribed(*topics: str, version: int = 1, **more: Any) -> list[Step]:
 def coordinator_find(ask: ScenarioBuilder) -> None:
     """FindCoordinator answers the coordinator of groups and transactional ids, since version 4 for several keys, and
     INVALID_REQUEST for an unknown key type."""
-    g = ask.let("g", f"c<unique>.{ask.name}.g")
+    g = ask.unique("g")
     for kind in (0, 1):
         ask.until("FindCoordinator", 2, {"key": g, "key_type": kind}, "error_code", 0)
         ask.steps[-1]["timeout_ms"] = 40000
@@ -108,16 +108,14 @@ def group_list(ask: ScenarioBuilder) -> None:
     rebalancing.beats_until("$M4", 1)
     promised = Classic(ask, "promised")
     promised.obtain_member_id("M5")
-    keep = {"keep": {"groups": "group_id"}}
-    for version in ask.versions("ListGroups"):
-        ask.request(f"v{version}", "ListGroups", version, {}, **keep)
+    keep: dict[str, Any] = {"keep": {"groups": "group_id"}}
+    ask.each_version("ListGroups", {"v#": {}}, **keep)
     states = (
         *(["Stable"], ["Empty"], ["PreparingRebalance"], ["CompletingRebalance"], ["Dead"], ["stable"], ["EMPTY"]),
         *(["Stable", "Empty"], ["Stable", "nope"], ["nope"], [""], ["Assigning"], ["Reconciling"], ["Unknown"]),
     )
     for wanted in states:
-        for version in ask.versions("ListGroups", 4):
-            ask.request(f"v{version} states {wanted}", "ListGroups", version, {"states_filter": wanted}, **keep)
+        ask.each_version("ListGroups", {f"v# states {wanted}": {"states_filter": wanted}}, 4, **keep)
     types = (
         *(["classic"], ["consumer"], ["share"], ["streams"], ["Classic"], ["CONSUMER"], ["nope"], [""], ["unknown"]),
         *(["classic", "nope"], ["classic", "consumer"]),
@@ -212,4 +210,20 @@ def group_offset_delete(ask: ScenarioBuilder) -> None:
         group.leave(f"{name}: the reader leaves", "$M2")
         delete(f"{name}, empty", group.id, (t, (0, 8)), (u, (0,)), (n, (0,)))
         offsets(f"{name}, what is left", group.id)
-        group.heartbeat(f"{name}, it stays", UNKNOWN_MEMBER, 1)
+        group.heartbeat(f"{name}, it stays", UNKNOWN_CLASSIC_MEMBER, 1)
+
+
+@scenario("GroupCoordinatorService")
+def groups_without_name(ask: ScenarioBuilder) -> None:
+    """The empty name is that of a group without members for DescribeGroups, DeleteGroups and OffsetCommit; OffsetDelete
+    refuses it with INVALID_GROUP_ID."""
+    t = ask.topic()
+    ask.group()
+    ask.each_version("DeleteGroups", {"v# delete": {"groups_names": [""]}})
+    ask.each_version("DescribeGroups", {"v# describe": {"groups": [""]}})
+    deleted = [{"name": t, "partitions": [{"partition_index": 0}]}]
+    ask.request("delete offsets", "OffsetDelete", 0, {"group_id": "", "topics": deleted})
+    partition = {"partition_index": 0, "committed_offset": 1, "committed_metadata": "m"}
+    named = [{"name": t, "partitions": [partition]}]
+    member: Step = {"generation_id_or_member_epoch": 1, "member_id": "m"}
+    ask.each_version("OffsetCommit", {"v# commit by a member": member | {"group_id": "", "topics": named}}, 0, 9)

@@ -6,11 +6,11 @@ from typing import Any
 from kafkalet.conformance.building import ScenarioBuilder, Step
 from tools.recording.definitions import EVERY_RELEASE, KAFKA_4_4, define
 
-from .classic_groups import UNKNOWN_MEMBER, Classic
+from .classic_groups import UNKNOWN_CLASSIC_MEMBER, Classic
 
 scenario = partial(define, "offsets")
 
-UNKNOWN_ID = "00000000-0000-4000-8000-0000000000ff"
+MISSING_TOPIC_ID = "00000000-0000-4000-8000-0000000000ff"
 Topic = tuple[str, tuple[Any, ...]]
 
 
@@ -44,11 +44,11 @@ class Offsets:
 
 def named(topic: str, version: int) -> Step:
     """Return a topic for a request, by id since version 10."""
-    by_id = topic in ("ZERO", UNKNOWN_ID)
+    by_id = topic in ("ZERO", MISSING_TOPIC_ID)
     if version < 10:
         return {"name": "by-id-only" if by_id else topic}
     is_known = topic.startswith("$") and topic != "$nope"
-    return {"topic_id": topic if by_id else f"{topic}.id" if is_known else UNKNOWN_ID}
+    return {"topic_id": topic if by_id else f"{topic}.id" if is_known else MISSING_TOPIC_ID}
 
 
 def fetching(version: int, *groups: tuple[str, tuple[Topic, ...] | None], **more: Any) -> Step:
@@ -103,9 +103,8 @@ def offsets_fetch_lists(ask: ScenarioBuilder) -> None:
     first, second = Classic(ask, "g1").id, Classic(ask, "g2").id
     Offsets(ask, first).committed((t, (1, 2)), (u, (3,)))
     Offsets(ask, second).committed((u, (4,)))
-    for version in ask.versions("OffsetFetch", 0, 7):
-        body = {"group_id": first, "topics": []}
-        ask.request(f"v{version} an empty list of topics", "OffsetFetch", version, body)
+    body = {"group_id": first, "topics": []}
+    ask.each_version("OffsetFetch", {"v# an empty list of topics": body}, 0, 7)
     for version in ask.versions("OffsetFetch"):
         offsets = Offsets(ask, first)
         offsets.fetch(f"v{version} partitions twice", (t, (0, 0, 1, 0)), version=version)
@@ -183,7 +182,7 @@ def offsets_members(ask: ScenarioBuilder) -> None:
     offsets = Offsets(ask, group.id)
 
     def commits(state: str) -> None:
-        for member in ("", "$M1", UNKNOWN_MEMBER):
+        for member in ("", "$M1", UNKNOWN_CLASSIC_MEMBER):
             for generation in (-1, 0, 1, 2):
                 who: dict[str, Any] = {"member_id": member, "generation_id_or_member_epoch": generation}
                 name = {"": "nobody", "$M1": "the member"}.get(member, "another")
@@ -196,7 +195,7 @@ def offsets_members(ask: ScenarioBuilder) -> None:
             offsets.commit(f"{state}: nobody in version 1", (t, (1,)), version=1)
         offsets.commit(f"{state}: the member, unknown topic", ("nope", (1,)), member_id="$M1")
 
-    ask.let("M1", UNKNOWN_MEMBER.replace("0000-0000", "1111-1111"))
+    ask.let("M1", UNKNOWN_CLASSIC_MEMBER.replace("0000-0000", "1111-1111"))
     commits("unknown")
     commits("only offsets")
     group.obtain_member_id("M1")
@@ -228,7 +227,7 @@ def offsets_fetch_members(ask: ScenarioBuilder) -> None:
     offsets.committed((t, (5,)))
     for state in ("only offsets", "before sync", "stable"):
         for version in ask.versions("OffsetFetch", 9):
-            for member in (None, "", "$M1", UNKNOWN_MEMBER):
+            for member in (None, "", "$M1", UNKNOWN_CLASSIC_MEMBER):
                 for epoch in (-1, 0, 1, 2):
                     if member == "$M1" and state == "only offsets":
                         continue
@@ -247,11 +246,11 @@ def offsets_topic_ids(ask: ScenarioBuilder) -> None:
     ids."""
     t, u = ask.topic("t", 2), ask.topic("u")
     offsets = Offsets(ask, Classic(ask).id)
-    offsets.commit("known, unknown and zero", (t, (1, 2, 3)), (UNKNOWN_ID, (4, 5)), ("ZERO", (6,)), version=10)
-    offsets.commit("only unknown", (UNKNOWN_ID, (4,)), version=10)
+    offsets.commit("known, unknown and zero", (t, (1, 2, 3)), (MISSING_TOPIC_ID, (4, 5)), ("ZERO", (6,)), version=10)
+    offsets.commit("only unknown", (MISSING_TOPIC_ID, (4,)), version=10)
     offsets.commit("only zero", ("ZERO", (4,)), version=10)
-    offsets.fetch("known, unknown and zero", (t, (0, 1, 2)), (UNKNOWN_ID, (4, 5)), ("ZERO", (6,)), version=10)
-    offsets.fetch("only unknown", (UNKNOWN_ID, (4,)), version=10)
+    offsets.fetch("known, unknown and zero", (t, (0, 1, 2)), (MISSING_TOPIC_ID, (4, 5)), ("ZERO", (6,)), version=10)
+    offsets.fetch("only unknown", (MISSING_TOPIC_ID, (4,)), version=10)
     offsets.fetch("all", version=10)
     offsets.committed((u, (7,)))
     offsets.fetch("committed by name, by id", (u, (0,)), version=10)
@@ -279,3 +278,38 @@ def offsets_deleted_topic(ask: ScenarioBuilder) -> None:
     offsets.fetch("all after")
     offsets.commit("to a deleted topic", (t, (3,)), (u, (4,)))
     offsets.fetch("all at the end")
+
+
+@scenario("KIP-848 OffsetMetadataManager", level="must")
+def offsets_of_unknown_group(ask: ScenarioBuilder) -> None:
+    """A commit with a generation for a group that does not exist is refused: ILLEGAL_GENERATION, and since Kafka 4.0
+    GROUP_ID_NOT_FOUND in version 9 and later."""
+    t = ask.topic()
+    offsets = Offsets(ask, Classic(ask).id)
+    for v in ask.versions("OffsetCommit", 1):
+        for case, generation in (("generation 1", 1), ("generation 0", 0)):
+            member: Step = {"generation_id_or_member_epoch": generation, "member_id": "m"}
+            offsets.commit(f"v{v} commit, {case}", (t, (1,)), version=v, **member)
+    for v in ask.versions("OffsetFetch", 9):
+        for epoch in (0, 1):
+            member = {"member_id": "m", "member_epoch": epoch}
+            offsets.fetch(f"v{v} fetch, epoch {epoch}", (t, (0,)), version=v, **member)
+
+
+@scenario("GroupCoordinatorService")
+def offsets_too_large(ask: ScenarioBuilder) -> None:
+    """A commit that is larger than a batch of the offsets topic is refused: INVALID_COMMIT_OFFSET_SIZE, and since Kafka
+    4.0 UNKNOWN_SERVER_ERROR."""
+    t = ask.topic(partitions=300)
+    offsets = Offsets(ask, Classic(ask).id)
+    large = tuple({"committed_offset": n, "committed_metadata": "m" * 4000} for n in range(300))
+    for v in (2, 8):
+        offsets.commit(f"v{v}", (t, large), version=v)
+    offsets.fetch("nothing is committed", (t, (0, 299)))
+    ask.transactional_id()
+    ask.init_producer(timeout_ms=60_000)
+    ask.add_offsets(offsets.group)
+    partitions = [{"partition_index": n, "committed_offset": n, "committed_metadata": "m" * 4000} for n in range(300)]
+    body = ask.of_producer("X1") | {"group_id": offsets.group, "topics": [{"name": t, "partitions": partitions}]}
+    ask.request("in a transaction", "TxnOffsetCommit", 3, body)
+    ask.setup("EndTxn", 3, ask.of_producer("X1") | {"committed": False})

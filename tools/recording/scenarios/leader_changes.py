@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from kafkalet.conformance.building import ScenarioBuilder, Step, batch, one
+from kafkalet.conformance.building import TRANSACTION_ERRORS, ScenarioBuilder, Step, batch, one
 from tools.recording.definitions import define
 
 from .several_brokers import PLACES, lead, produced, reading, replicated, write
@@ -57,8 +57,7 @@ def _end(epoch: int, current: int = -1) -> Step:
 def leader_changes_fencing(ask: ScenarioBuilder) -> None:
     """After leader changes, Fetch and ListOffsets refuse older and newer epochs, and batches keep theirs."""
     t = history(ask)
-    for v in ask.versions("Fetch", 9):
-        ask.request(f"Fetch v{v}", "Fetch", v, reading(t), conn="at-1")
+    ask.each_version("Fetch", {"Fetch v#": reading(t)}, 9, conn="at-1")
     newest = ask.versions("Fetch")[-1]
     for epoch in range(-2, 12):
         for v in (11, newest):
@@ -90,8 +89,7 @@ def leader_changes_metadata(ask: ScenarioBuilder) -> None:
         for node in PLACES:
             describe(ask, f"v{v} broker {node}", t, version=v, at=node)
             describe(ask, f"v{v} broker {node}, three partitions", u, version=v, at=node)
-    for v in ask.versions("Metadata", 1):
-        ask.request(f"v{v} brokers", "Metadata", v, {"topics": []}, only=["brokers", "cluster_id"], conn="at-2")
+    ask.each_version("Metadata", {"v# brokers": {"topics": []}}, 1, only=["brokers", "cluster_id"], conn="at-2")
     for v in ask.versions("DescribeTopicPartitions"):
         for node in PLACES:
             body = {"topics": [{"name": t}, {"name": u}], "response_partition_limit": 2000, "cursor": None}
@@ -147,11 +145,11 @@ def leader_changes_transactions(ask: ScenarioBuilder) -> None:
     t = ask.spread_topic("t", [1, 2])
     mine = {"transactional_id": "$X1", "producer_id": "$P1", "producer_epoch": "$E1"}
     fields: dict[str, Any] = {"producer_id": "$P1", "producer_epoch": "$E1", "transactional": True}
-    xid = ask.let("X1", f"c<unique>.{ask.name}.X1")
+    xid = ask.unique("X1")
     ask.until("FindCoordinator", 2, {"key": xid, "key_type": 1}, "error_code", 0)
     ask.steps[-1] |= {"timeout_ms": 40000}
     ask.setup("FindCoordinator", 2, {"key": xid, "key_type": 1}, bind={"B1": "node_id"})
-    there: dict[str, Any] = {"conn": "at-$B1", "retry_errors": [14, 15, 16, 51]}
+    there: dict[str, Any] = {"conn": "at-$B1", "retry_errors": TRANSACTION_ERRORS}
     body: Step = {"transactional_id": xid, "transaction_timeout_ms": 600000}
     ask.setup("InitProducerId", 3, body, bind={"P1": "producer_id", "E1": "producer_epoch"}, **there)
     added = mine | {"topics": [{"name": t, "partitions": [0]}]}

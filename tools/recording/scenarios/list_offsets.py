@@ -189,9 +189,8 @@ def lo_duplicates(ask: ScenarioBuilder) -> None:
     t, nope = ask.topic(partitions=2), ask.unknown_topic()
     ask.produce(t, batch(10, 20))
 
-    for version in ask.versions("ListOffsets", 1):
-        body = {"replica_id": -1, "topics": [entry(t, (0, -1), (0, -2), (1, -1))]}
-        ask.request(f"v{version} twice in a topic", "ListOffsets", version, body)
+    body = {"replica_id": -1, "topics": [entry(t, (0, -1), (0, -2), (1, -1))]}
+    ask.each_version("ListOffsets", {"v# twice in a topic": body}, 1)
     for version in (1, 5, 7):
         for name, topics in {
             "same time twice": [entry(t, (0, -1), (0, -1))],
@@ -248,8 +247,7 @@ def lo_many_partitions(ask: ScenarioBuilder) -> None:
         entry(nope, (0, -1), (1, -2)),
         entry(u, (1, T0 + 6), (0, T0 + 6)),
     ]
-    for version in ask.versions("ListOffsets", 1):
-        ask.request(f"v{version}", "ListOffsets", version, {"replica_id": -1, "topics": asked})
+    ask.each_version("ListOffsets", {"v#": {"replica_id": -1, "topics": asked}}, 1)
 
 
 @define("list_offsets", "KIP-320 Partition.checkCurrentLeaderEpoch")

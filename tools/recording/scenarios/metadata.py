@@ -218,3 +218,24 @@ def headers(ask: ScenarioBuilder) -> None:
             decode=["ApiVersions", 0],
         )
         ask.steps[-1]["only"] = ["correlation_id"]
+
+
+@define(
+    "metadata",
+    "KIP-966 DescribeTopicPartitionsRequestHandler.handleDescribeTopicPartitionsRequest",
+    level="detail",
+    DescribeTopicPartitions=0,
+)
+def found_describe_empty_name(ask: ScenarioBuilder) -> None:
+    """DescribeTopicPartitions answers UNKNOWN_SERVER_ERROR for the whole request if one topic name is empty and no
+    cursor skips it."""
+    t = ask.topic()
+    names = [{"name": ""}, {"name": t}]
+    bodies: dict[str, dict[str, Any]] = {
+        "alone": {"topics": [{"name": ""}]},
+        "beside another": {"topics": names},
+        "with a cursor": {"topics": names, "cursor": {"topic_name": t, "partition_index": 0}},
+        "under the cursor": {"topics": names, "cursor": {"topic_name": "", "partition_index": 0}},
+    }
+    for case, body in bodies.items():
+        ask.request(case, "DescribeTopicPartitions", 0, {"response_partition_limit": 2000} | body)

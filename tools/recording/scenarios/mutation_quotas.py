@@ -18,7 +18,7 @@ class Limited:
 
     def __init__(self, ask: ScenarioBuilder, name: str) -> None:
         self.ask, self.name, self.sent = ask, name, 0
-        self.id = ask.let(name, f"c<unique>.{ask.name}.{name}")
+        self.id = ask.unique(name)
 
     def limit(self, rate: float | None) -> None:
         alter(self.ask, f"{self.name}: quota {rate}", entry({"client-id": self.id}, controller_mutation_rate=rate))
@@ -56,9 +56,9 @@ def mutation_quotas_versions(ask: ScenarioBuilder) -> None:
     client = Limited(ask, "c")
 
     def topic(name: str) -> str:
-        return ask.let(name, f"c<unique>.{ask.name}.{name}")
+        return ask.unique(name)
 
-    ask.let("none", f"c<unique>.{ask.name}.none")
+    ask.unique("none")
     first, second = topic("first"), topic("second")
     ask.setup("CreateTopics", 4, {"topics": [{"name": second, "num_partitions": 1, "replication_factor": 1}]})
     client.limit(RATE)
@@ -86,7 +86,7 @@ def mutation_quotas_versions(ask: ScenarioBuilder) -> None:
 def mutation_quotas_several(ask: ScenarioBuilder) -> None:
     """Topics of a request count one after the other: the first exceeds the mutation quota, later ones are refused."""
     for v in (4, 6, 7):
-        names = [ask.let(f"t{v}{n}", f"c<unique>.{ask.name}.t{v}{n}") for n in range(4)]
+        names = [ask.unique(f"t{v}{n}") for n in range(4)]
         creator = Limited(ask, f"c{v}")
         creator.limit(RATE)
         creator.create(f"v{v} validated only", v, *names[:2], validate_only=True)

@@ -341,3 +341,90 @@ def produce_after_delete(ask: ScenarioBuilder) -> None:
     ask.delete_records(t, -1)
     ask.produce(t, batch(50), case="all deleted")
     ask.produce(t, plain(count=5), case="refused")
+
+
+@scenario("KafkaApis.handleProduceRequest ProduceRequest.validateRecords", level="detail")
+def found_produce_twice(ask: ScenarioBuilder) -> None:
+    """If a Produce request names a partition twice, the broker answers it once, and an error of the first entry does
+    not stop the second from being stored."""
+    t = ask.topic(partitions=2)
+    sound, crc = batch(10, 20), batch(30, set={"crc": 1})
+    cut, short, length = batch(30, set={"truncate": 1}), batch(30, set={"length": 48}), batch(30, set={"length": 0})
+    zstd, none, transactional = batch(30, codec="zstd"), batch(30, set={"attributes": 5}), batch(30, transactional=True)
+
+    def send(case: str, *batches: Step, version: int = 9, index: int = 0) -> None:
+        twice = [{"index": index, "records": [each]} for each in batches]
+        whole = {"index": 1, "records": [batch(70)]}
+        body = {"acks": -1, "timeout_ms": 1000, "topics": [{"name": t, "partitions": [*twice, whole]}]}
+        ask.request(case, "Produce", version, body)
+
+    send("both sound", sound, batch(40))
+    bad: dict[str, tuple[Step, int]] = {
+        "cut": (cut, 9), "length 0": (length, 9), "header too short": (short, 9), "checksum": (crc, 9),
+        "zstd too early": (zstd, 6), "no such codec in v6": (none, 6), "no such codec in v7": (none, 7),
+        "transactional": (transactional, 9), "an old message": ({"magic": 1, "records": [record(10)]}, 9),
+    }  # fmt: skip
+    for name, (wrong, version) in bad.items():
+        send(f"sound, then {name}", sound, wrong, version=version)
+        send(f"{name}, then sound", wrong, sound, version=version)
+    send("a partition that is not there", sound, batch(40), index=9)
+    ask.fetch("the log", at(t))
+    ask.fetch("the log beside", at(t, partition=1))
+
+
+@scenario("ProduceRequest.validateRecords ByteBufferLogInputStream.nextBatch", level="detail")
+def found_produce_short_messages(ask: ScenarioBuilder) -> None:
+    """Produce since version 3 answers CORRUPT_MESSAGE for batches of format 2 that are too short, after the checks of
+    the codec and of the transactional id."""
+    t = ask.topic()
+    for version in (3, 7, 9):
+        ask.produce(
+            t,
+            {"magic": 0, "records": [record(10, "v")], "set": {"magic": 1}},
+            case=f"v{version} format 1",
+            version=version,
+        )
+        for length in (37, 38, 39, 48):
+            ask.produce(
+                t, batch(10, set={"length": length}), case=f"v{version} format 2, length {length}", version=version
+            )
+    for attributes in (4, 5, 16, 32):
+        for version in (6, 9):
+            case = f"v{version} format 2, length 48, attributes {attributes}"
+            ask.produce(t, batch(10, set={"length": 48, "attributes": attributes}), case=case, version=version)
+    ask.offsets("latest", t, -1)
+
+
+@define(
+    "old_formats", "LegacyRecord.ensureValid ByteBufferLogInputStream.nextBatch", KAFKA_3_9, level="detail", Fetch=0
+)
+def found_produce_short_old_messages(ask: ScenarioBuilder) -> None:
+    """Produce 1 and 2 accept messages of the format of their version with short values, and reject messages of other
+    formats."""
+    t = ask.topic()
+    for version in (1, 2):
+        for name, value in (("format 2", {"magic": 2}), ("format 1", {"magic": 1}), ("format 0", {"magic": 0})):
+            for size in (0, 10, 20, 30, 40):
+                old = {"magic": version - 1, "records": [record(10, {"fill": "v", "size": size})], "set": value}
+                ask.produce(t, old, case=f"v{version} {name}, value of {size}", version=version)
+    ask.fetch("the log", at(t))
+
+
+@scenario("ReplicaManager")
+def produce_internal_topics(ask: ScenarioBuilder) -> None:
+    """Clients may not produce to internal topics, and are answered with INVALID_TOPIC_EXCEPTION."""
+    ask.group()
+    for v in ask.versions("Produce", 3, 12):
+        for acks in (-1, 1):
+            ask.produce("__consumer_offsets", batch(10), case=f"v{v} acks {acks}", version=v, acks=acks)
+    ask.produce("__consumer_offsets", batch(10), partition=4711, case="unknown partition", version=9)
+
+
+@scenario("KIP-937 LogValidator", level="must")
+def produce_times_too_far(ask: ScenarioBuilder) -> None:
+    """Records with a time too far from the broker's are refused with INVALID_TIMESTAMP."""
+    t = ask.topic(message_timestamp_before_max_ms=1000, message_timestamp_after_max_ms=1000)
+    ask.step("bind_now", bind="T1")
+    for case, time in (("now", "$T1"), ("an hour ago", "$T1-3600000"), ("in an hour", "$T1+3600000")):
+        for v in ask.versions("Produce", 3, 12):
+            ask.produce(t, batch(record(time)), case=f"v{v} {case}", version=v)

@@ -14,7 +14,7 @@ OWN = {"keep": {"replica_election_results": "topic"}}
 
 def placed(ask: ScenarioBuilder, name: str, *replicas: list[int], **configs: str) -> str:
     """Create a topic with these replicas."""
-    topic = ask.let(name, f"c<unique>.{ask.name}.{name}")
+    topic = ask.unique(name)
     assignments = [{"partition_index": index, "broker_ids": nodes} for index, nodes in enumerate(replicas)]
     given = [{"name": key.replace("_", "."), "value": value} for key, value in configs.items()]
     made = {"name": topic, "num_partitions": -1, "replication_factor": -1, "assignments": assignments, "configs": given}

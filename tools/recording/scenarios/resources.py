@@ -28,7 +28,7 @@ def wait_for_config(ask: ScenarioBuilder, kind: int, name: str, key: str, value:
 @scenario("KIP-848 ConfigHelper.describeConfigs", KAFKA_3_9, level="detail")
 def group_configs_before(ask: ScenarioBuilder) -> None:
     """Release 3.9 with its default group coordinator answers INVALID_REQUEST for the resource type of groups."""
-    g = ask.let("g", f"c<unique>.{ask.name}.g")
+    g = ask.unique("g")
     describe(ask, "all", resource(GROUP, g, all_keys=True))
     describe(ask, "no name", resource(GROUP, "", all_keys=True))
     alter(ask, "set", GROUP, g, (SESSION, SET, "50000"))
@@ -49,7 +49,7 @@ def group_configs_before(ask: ScenarioBuilder) -> None:
 def group_configs(ask: ScenarioBuilder) -> None:
     """Properties of a group can be set, replaced and described, and values outside of the limits of the broker are
     answered with INVALID_CONFIG."""
-    g, h = ask.let("g", f"c<unique>.{ask.name}.g"), ask.let("h", f"c<unique>.{ask.name}.h")
+    g, h = ask.unique("g"), ask.unique("h")
     for v in ask.versions("DescribeConfigs", 1):
         describe(ask, f"v{v}", resource(GROUP, g, all_keys=True), version=v)
     describe(ask, "by name", resource(GROUP, g, SESSION, "nope"))
@@ -87,7 +87,7 @@ def group_configs(ask: ScenarioBuilder) -> None:
 def group_configs_later(ask: ScenarioBuilder) -> None:
     """Release 4.4 validates the group properties of share and streams groups against the limits of the broker and
     answers INVALID_CONFIG outside of them."""
-    g = ask.let("g", f"c<unique>.{ask.name}.g")
+    g = ask.unique("g")
     for name, values in (
         ("share.session.timeout.ms", ("44999", "50000")),
         ("share.heartbeat.interval.ms", ("4999", "6000")),
@@ -119,7 +119,7 @@ def group_configs_later(ask: ScenarioBuilder) -> None:
 def client_metrics_configs(ask: ScenarioBuilder) -> None:
     """Client metrics subscriptions can be set, replaced and described, and invalid intervals and match patterns are
     rejected."""
-    m = ask.let("m", f"c<unique>.{ask.name}.m")
+    m = ask.unique("m")
     for v in ask.versions("DescribeConfigs", 1):
         describe(ask, f"v{v}", resource(METRICS, m, all_keys=True), version=v)
     describe(ask, "by name", resource(METRICS, m, "interval.ms", "nope"))
@@ -167,7 +167,7 @@ def client_metrics_configs(ask: ScenarioBuilder) -> None:
 def list_config_resources(ask: ScenarioBuilder) -> None:
     """ListConfigResources lists the resources with a configuration by type, and answers UNSUPPORTED_VERSION for types
     that its version does not support."""
-    g, m = ask.let("g", f"c<unique>.{ask.name}.g"), ask.let("m", f"c<unique>.{ask.name}.m")
+    g, m = ask.unique("g"), ask.unique("m")
     t = ask.topic()
     has_groups = ask.release >= "4"
     if has_groups:
@@ -198,7 +198,7 @@ def list_config_resources(ask: ScenarioBuilder) -> None:
 def telemetry(ask: ScenarioBuilder) -> None:
     """A broker assigns a client instance id and a subscription, answers THROTTLING_QUOTA_EXCEEDED to early requests,
     and rejects pushes with an unknown subscription or codec."""
-    m = ask.let("m", f"c<unique>.{ask.name}.m")
+    m = ask.unique("m")
     bind = {"c": "client_instance_id", "Nsub": "subscription_id"}
     only = {"only": ["error_code", "client_instance_id", "push_interval_ms", "telemetry_max_bytes"]}
     only["only"] += ["accepted_compression_types", "delta_temporality", "requested_metrics"]
@@ -225,3 +225,13 @@ def telemetry(ask: ScenarioBuilder) -> None:
         ask.step("sleep", ms=150)
         ask.request(case, "PushTelemetry", 0, push | more)
     replace(ask, "no subscription", METRICS, m)
+
+
+@define("telemetry", "KIP-714 ClientMetricsManager")
+def telemetry_too_large(ask: ScenarioBuilder) -> None:
+    """PushTelemetry refuses metrics that are larger than telemetry.max.bytes with TELEMETRY_TOO_LARGE."""
+    ask.setup("GetTelemetrySubscriptions", 0, {"client_instance_id": "ZERO"}, must_succeed=False)
+    ask.steps[-1]["bind"] = {"client": "client_instance_id", "Nsub": "subscription_id"}
+    body: dict[str, Any] = {"client_instance_id": "$client", "subscription_id": "$Nsub", "terminating": False}
+    large = body | {"compression_type": 0, "metrics": {"fill": "m", "size": (1 << 20) + 1}}
+    ask.request("one byte too many", "PushTelemetry", 0, large)

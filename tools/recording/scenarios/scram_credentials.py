@@ -34,7 +34,7 @@ def alter(ask: ScenarioBuilder, case: str, *entries: Step, users: tuple[str, ...
 @scenario("KIP-554 ScramControlManager ZkAdminManager")
 def scram_credentials_of_mechanisms(ask: ScenarioBuilder) -> None:
     """AlterUserScramCredentials stores, replaces and removes credentials of both mechanisms."""
-    a, b = users = ask.let("a", f"c<unique>.{ask.name}.a"), ask.let("b", f"c<unique>.{ask.name}.b")
+    a, b = users = ask.unique("a"), ask.unique("b")
     alter(ask, "store two", put(a), put(b, SHA_512, 16384), users=users)
     alter(ask, "store the other mechanism", put(a, SHA_512, 5000), users=users)
     alter(ask, "replace one", put(a, SHA_256, 6000), users=users)
@@ -45,7 +45,7 @@ def scram_credentials_of_mechanisms(ask: ScenarioBuilder) -> None:
 @scenario("KIP-554 ScramControlManager ZkAdminManager")
 def scram_credentials_twice(ask: ScenarioBuilder) -> None:
     """AlterUserScramCredentials in KRaft mode refuses a user that is named twice; with ZooKeeper, only a mechanism."""
-    a, b = users = ask.let("a", f"c<unique>.{ask.name}.a"), ask.let("b", f"c<unique>.{ask.name}.b")
+    a, b = users = ask.unique("a"), ask.unique("b")
     alter(ask, "both mechanisms", put(a), put(a, SHA_512), put(b), users=users)
     alter(ask, "one", put(a), users=users)
     alter(ask, "remove one three times", drop(a), drop(a), drop(a), users=users)
@@ -58,7 +58,7 @@ def scram_credentials_twice(ask: ScenarioBuilder) -> None:
 @scenario("KIP-554 ScramControlManager ZkAdminManager")
 def scram_credentials_refused(ask: ScenarioBuilder) -> None:
     """AlterUserScramCredentials answers one error for each user."""
-    a, b = users = ask.let("a", f"c<unique>.{ask.name}.a"), ask.let("b", f"c<unique>.{ask.name}.b")
+    a, b = users = ask.unique("a"), ask.unique("b")
     alter(ask, "unknown mechanism and too few iterations", put(a, 9), put(a, SHA_256, 1), put(b), users=users)
     alter(ask, "too many iterations and unknown mechanism", put(a, SHA_256, 20000), put(a, 9), users=users)
     alter(ask, "unknown mechanism to remove, and one to store", drop(b, 7), put(b), users=users)

@@ -25,8 +25,7 @@ def acl_filter(name: str | None, **more: object) -> Step:
 @define("authorization", "KIP-140 AclApis", CreateAcls=1)
 def acls_without_authorizer(ask: ScenarioBuilder) -> None:
     """A broker without an authorizer answers requests that concern ACLs with SECURITY_DISABLED."""
-    for v in ask.versions("DescribeAcls"):
-        ask.request(f"v{v}: describe", "DescribeAcls", v, acl_filter("t"))
+    ask.each_version("DescribeAcls", {"v#: describe": acl_filter("t")})
     for v in ask.versions("CreateAcls"):
         ask.request(f"v{v}: create", "CreateAcls", v, {"creations": [acl("t"), acl("u")]})
         ask.request(f"v{v}: create nothing", "CreateAcls", v, {"creations": []})
@@ -38,12 +37,9 @@ def acls_without_authorizer(ask: ScenarioBuilder) -> None:
 @define("authorization", "KIP-48 KafkaApis", CreateDelegationToken=1)
 def tokens_without_authentication(ask: ScenarioBuilder) -> None:
     """Delegation tokens are refused on connections without authentication with DELEGATION_TOKEN_REQUEST_NOT_ALLOWED."""
-    for v in ask.versions("CreateDelegationToken"):
-        ask.request(f"v{v}: create", "CreateDelegationToken", v, {"renewers": [], "max_lifetime_ms": -1})
-    for v in ask.versions("RenewDelegationToken"):
-        ask.request(f"v{v}: renew", "RenewDelegationToken", v, {"hmac": HMAC, "renew_period_ms": -1})
-    for v in ask.versions("ExpireDelegationToken"):
-        ask.request(f"v{v}: expire", "ExpireDelegationToken", v, {"hmac": HMAC, "expiry_time_period_ms": -1})
+    ask.each_version("CreateDelegationToken", {"v#: create": {"renewers": [], "max_lifetime_ms": -1}})
+    ask.each_version("RenewDelegationToken", {"v#: renew": {"hmac": HMAC, "renew_period_ms": -1}})
+    ask.each_version("ExpireDelegationToken", {"v#: expire": {"hmac": HMAC, "expiry_time_period_ms": -1}})
     for v in ask.versions("DescribeDelegationToken"):
         ask.request(f"v{v}: describe all", "DescribeDelegationToken", v, {"owners": None})
         ask.request(f"v{v}: describe those of a user", "DescribeDelegationToken", v, {"owners": [ALICE]})
@@ -122,9 +118,8 @@ def raft_voters_are_static(ask: ScenarioBuilder) -> None:
     listener = {"name": "CONTROLLER", "host": "127.0.0.1", "port": 9999}
     for cluster, cluster_id in {"no": None, "another": "another"}.items():
         voter = {"cluster_id": cluster_id, "voter_id": 7, "voter_directory_id": directory}
-        for v in ask.versions("AddRaftVoter"):
-            added = voter | {"timeout_ms": 1000, "listeners": [listener]}
-            ask.request(f"v{v}: add, {cluster} cluster id", "AddRaftVoter", v, added)
+        added = voter | {"timeout_ms": 1000, "listeners": [listener]}
+        ask.each_version("AddRaftVoter", {f"v#: add, {cluster} cluster id": added})
         ask.request(f"remove, {cluster} cluster id", "RemoveRaftVoter", 0, voter)
 
 

@@ -32,8 +32,7 @@ def share_not_coordinator(ask: ScenarioBuilder) -> None:
         "DeleteShareGroupOffsets": {"group_id": g, "topics": [{"topic_name": t}]},
     }
     for api, body in sent.items():
-        for v in ask.versions(api):
-            ask.request(f"{api} v{v}", api, v, body, conn=ELSEWHERE)
+        ask.each_version(api, {f"{api} v#": body}, conn=ELSEWHERE)
 
 
 @scenario("KIP-932 KafkaApis", level="must", ShareFetch=1)
@@ -46,9 +45,8 @@ def share_not_leader(ask: ScenarioBuilder) -> None:
     for node in (2, 3):
         partition: Step = {"partition_index": 0, "acknowledgement_batches": []}
         wanted = [{"topic_id": f"{t}.id", "partitions": [partition]}]
-        for v in ask.versions("ShareFetch"):
-            body = who | limits | {"share_session_epoch": 0, "topics": wanted}
-            ask.request(f"broker {node}: fetch v{v}", "ShareFetch", v, body, conn=f"at-{node}")
+        body = who | limits | {"share_session_epoch": 0, "topics": wanted}
+        ask.each_version("ShareFetch", {f"broker {node}: fetch v#": body}, conn=f"at-{node}")
         acknowledged = [{"first_offset": 0, "last_offset": 0, "acknowledge_types": [1]}]
         wanted = [{"topic_id": f"{t}.id", "partitions": [partition | {"acknowledgement_batches": acknowledged}]}]
         for epoch, v in enumerate(ask.versions("ShareAcknowledge"), 1):

@@ -3,14 +3,13 @@
 from functools import partial
 from typing import Any
 
-from kafkalet.conformance.building import ScenarioBuilder, Step, batch
+from kafkalet.conformance.building import UNKNOWN_TOPIC_ID, ScenarioBuilder, Step, batch
 from tools.recording.definitions import KAFKA_4_4, define
 
 scenario = partial(define, "share_groups", releases=KAFKA_4_4)
 
 M, N = "AAAAAAAAAAAAAAAAAAAAAQ", "AAAAAAAAAAAAAAAAAAAAAg"
 """Member ids; since KIP-932, clients choose them, as UUIDs in base64."""
-UNKNOWN_ID = "0f0f0f0f-1111-4222-8333-444455556666"
 ACCEPT, RELEASE, REJECT, RENEW = 1, 2, 3, 4
 GONE, OPEN = -1, 0
 
@@ -20,8 +19,7 @@ class Share:
 
     def __init__(self, ask: ScenarioBuilder, name: str = "g") -> None:
         self.ask = ask
-        self.id = ask.let(name, f"c<unique>.{ask.name}.{name}")
-        ask.coordinator(self.id)
+        self.id = ask.group(name)
 
     def beat(self, case: str, member: str, epoch: int, *topics: str, **more: Any) -> None:
         self.ask.request(case, "ShareGroupHeartbeat", 1, self.beating(member, epoch, *topics) | more)
@@ -111,7 +109,7 @@ def share_fetch_errors(ask: ScenarioBuilder) -> None:
     """ShareFetch and ShareAcknowledge name unknown sessions, wrong session epochs, unknown topics and invalid
     states."""
     t = ask.topic()
-    bogus = ask.let("bogus.id", UNKNOWN_ID)
+    bogus = ask.let("bogus.id", UNKNOWN_TOPIC_ID)
     ask.produce(t, batch(10, 20, 30))
     group = Share(ask)
     group.joined(M, t)
@@ -198,10 +196,9 @@ def share_offsets_errors(ask: ScenarioBuilder) -> None:
         ask.request(case, "DeleteShareGroupOffsets", 0, body | more)
 
     def describe(case: str, *topics: str, group_id: str = group.id) -> None:
-        for v in ask.versions("DescribeShareGroupOffsets"):
-            wanted = [{"topic_name": topic, "partitions": [0]} for topic in topics] or None
-            asked = {"groups": [{"group_id": group_id, "topics": wanted}]}
-            ask.request(f"v{v}: {case}", "DescribeShareGroupOffsets", v, asked)
+        wanted = [{"topic_name": topic, "partitions": [0]} for topic in topics] or None
+        asked = {"groups": [{"group_id": group_id, "topics": wanted}]}
+        ask.each_version("DescribeShareGroupOffsets", {f"v#: {case}": asked})
 
     describe("unknown group", t)
     describe("unknown group, all topics")
@@ -228,8 +225,8 @@ def share_offsets_errors(ask: ScenarioBuilder) -> None:
 def share_state_errors(ask: ScenarioBuilder) -> None:
     """The state of share partitions is fenced by state epochs and leader epochs, and checked before it is written."""
     ask.topic()
-    g = ask.let("g", f"c<unique>.{ask.name}.g")
-    bogus = ask.let("bogus.id", UNKNOWN_ID)
+    g = ask.unique("g")
+    bogus = ask.let("bogus.id", UNKNOWN_TOPIC_ID)
     ready = {"group_id": g, "topics": [{"topic_id": "$t.id", "partitions": [{"partition": 0, "leader_epoch": -1}]}]}
     ask.until("ReadShareGroupStateSummary", 0, ready, "results.0.partitions.0.error_code", 0)
 

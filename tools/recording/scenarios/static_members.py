@@ -6,7 +6,7 @@ from typing import Any
 from kafkalet.conformance.building import ScenarioBuilder, Step
 from tools.recording.definitions import EVERY_RELEASE, define
 
-from .classic_groups import UNKNOWN_MEMBER, Classic
+from .classic_groups import UNKNOWN_CLASSIC_MEMBER, Classic
 
 scenario = partial(define, "consumer_groups_classic", releases=EVERY_RELEASE)
 
@@ -47,7 +47,7 @@ def group_static_fenced(ask: ScenarioBuilder) -> None:
     group.enter("M1", version=5, **I1)
     group.synced("$M1", 1, "$M1", **I1)
     group.join("another with this instance", bind="M2", **I1)
-    for name, member in (("old", "$M1"), ("new", "$M2"), ("unknown", UNKNOWN_MEMBER), ("nameless", "")):
+    for name, member in (("old", "$M1"), ("new", "$M2"), ("unknown", UNKNOWN_CLASSIC_MEMBER), ("nameless", "")):
         for who, fields in (("i1", I1), ("i2", I2), ("no instance", {})):
             for generation in (1, 7):
                 group.heartbeat(f"heartbeat, {name}, {who}, {generation}", member, generation, **fields)
@@ -56,13 +56,13 @@ def group_static_fenced(ask: ScenarioBuilder) -> None:
                 partition = {"partition_index": 0, "committed_offset": 5, "committed_metadata": ""}
                 body = commit | fields | {"topics": [{"name": t, "partitions": [partition]}]}
                 ask.request(f"commit, {name}, {who}, {generation}", "OffsetCommit", 8, body)
-    for name, member in (("old", "$M1"), ("unknown", UNKNOWN_MEMBER)):
+    for name, member in (("old", "$M1"), ("unknown", UNKNOWN_CLASSIC_MEMBER)):
         for who, fields in (("i1", I1), ("i2", I2), ("no instance", {})):
             group.join(f"join, {name}, {who}", member, **fields)
     for version in (3, ask.versions("LeaveGroup")[-1]):
         group.leave(f"v{version} leave, old", instance("i1", "$M1"), version=version)
         group.leave(f"v{version} leave, other instance", instance("i2", "$M2"), version=version)
-        group.leave(f"v{version} leave, unknown", instance("i1", UNKNOWN_MEMBER), version=version)
+        group.leave(f"v{version} leave, unknown", instance("i1", UNKNOWN_CLASSIC_MEMBER), version=version)
     group.leave("leave without an instance id", instance("i1"), instance("i1"))
     group.describe("describe")
 

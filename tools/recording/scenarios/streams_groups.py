@@ -17,8 +17,7 @@ class Streams:
 
     def __init__(self, ask: ScenarioBuilder, name: str = "g") -> None:
         self.ask = ask
-        self.id = ask.let(name, f"c<unique>.{ask.name}.{name}")
-        ask.coordinator(self.id)
+        self.id = ask.group(name)
 
     def beat(self, case: str, member: str, epoch: int, version: int = 1, **more: Any) -> None:
         step = {"only": more.pop("only")} if "only" in more else {}
@@ -104,9 +103,8 @@ def streams_describe_errors(ask: ScenarioBuilder) -> None:
     ask.setup("JoinGroup", 3, as_classic | classic)
 
     def describe(case: str, *groups: str, **more: Any) -> None:
-        for v in ask.versions("StreamsGroupDescribe"):
-            body = {"group_ids": list(groups), "include_authorized_operations": False}
-            ask.request(f"v{v}: {case}", "StreamsGroupDescribe", v, body | more)
+        body = {"group_ids": list(groups), "include_authorized_operations": False}
+        ask.each_version("StreamsGroupDescribe", {f"v#: {case}": body | more})
 
     describe("unknown", group.id)
     describe("empty name", "")

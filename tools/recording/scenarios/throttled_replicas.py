@@ -54,8 +54,7 @@ def reassignments_in_progress(ask: ScenarioBuilder) -> None:
     ask.step("sleep", ms=1500)
     look(ask, "moving", t)
     elect = {"topic_partitions": [{"topic": t, "partitions": [0]}], "timeout_ms": 30000}
-    for v in ask.versions("ElectLeaders"):
-        ask.request(f"elect v{v}", "ElectLeaders", v, elect | {"election_type": 0})
+    ask.each_version("ElectLeaders", {"elect v#": elect | {"election_type": 0}})
     move(ask, "the same again", t, [2, 1])
     look(ask, "the same again", t)
     for v in ask.versions("AlterPartitionReassignments"):
@@ -93,8 +92,7 @@ def not_enough_replicas(ask: ScenarioBuilder) -> None:
     for v in ask.versions("Produce", 3):
         for acks in (-1, 1):
             ask.request(f"v{v} acks {acks}", "Produce", v, produced(t, batch(10), acks=acks), conn="at-1")
-    for v in ask.versions("Fetch", 12):
-        ask.request(f"Fetch v{v}", "Fetch", v, reading(t, 6, partition_max_bytes=1000), conn="at-1")
+    ask.each_version("Fetch", {"Fetch v#": reading(t, 6, partition_max_bytes=1000)}, 12, conn="at-1")
     listed = {"replica_id": -1, "topics": [{"name": t, "partitions": [{"partition_index": 0, "timestamp": -1}]}]}
     ask.request("latest", "ListOffsets", 5, listed, conn="at-1")
     move(ask, "cancel", t, None)

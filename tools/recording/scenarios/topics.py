@@ -3,11 +3,15 @@
 from functools import partial
 from typing import Any
 
-from kafkalet.conformance.building import ScenarioBuilder, Step, batch
-from tools.recording.definitions import define
+from kafkalet.conformance.building import UNKNOWN_TOPIC_ID, ScenarioBuilder, Step, batch
+from tools.recording.definitions import KAFKA_4_4, define
 
 scenario = partial(define, "topics")
 
+EXCESSIVE = 10_001
+"""One more than the records that a controller writes for one request (QuorumController.MAX_RECORDS_PER_USER_OP).
+
+Requests for so many partitions are only validated: brokers that do not refuse them would create them."""
 ILLEGAL = ("", ".", "..", "a b", "a/b", "ä", "x" * 250)
 
 
@@ -24,7 +28,7 @@ def configs(**given: str | None) -> list[Step]:
 
 
 def names(ask: ScenarioBuilder, *names: str) -> list[str]:
-    return [ask.let(name, f"c<unique>.{ask.name}.{name}") for name in names]
+    return [ask.unique(name) for name in names]
 
 
 def exists(ask: ScenarioBuilder, topic: str) -> None:
@@ -309,3 +313,66 @@ def describe_topic_partitions(ask: ScenarioBuilder) -> None:
     describe("a cursor at a topic not asked for", t, cursor=(u, 0))
     describe("a negative cursor", t, cursor=(t, -1))
     describe("a cursor at an unknown topic", t, n, cursor=(n, 0))
+
+
+@scenario("ControllerApis.handleCreateTopics ReplicationControlManager.createTopics", level="detail")
+def found_no_time(ask: ScenarioBuilder) -> None:
+    """CreateTopics, CreatePartitions and DeleteTopics with a timeout of 0 or less answer REQUEST_TIMED_OUT and change
+    nothing."""
+    t = ask.topic()
+    new = ask.let("u", "c<unique>.found_no_time.u")
+    for timeout_ms in (0, -1):
+        topics = [{"name": name} for name in (new, "a b", "twice", "twice")]
+        for version in (2, 5):
+            body: dict[str, Any] = {"topics": topics, "timeout_ms": timeout_ms}
+            ask.request(f"create v{version} in {timeout_ms}", "CreateTopics", version, body)
+        body = {"topics": [{"name": "twice"}, {"name": "twice"}], "timeout_ms": timeout_ms}
+        ask.request(f"create only doubles in {timeout_ms}", "CreateTopics", 5, body)
+        more = [{"name": name, "count": 2, "assignments": None} for name in (t, new)]
+        body = {"topics": more, "timeout_ms": timeout_ms, "validate_only": False}
+        ask.request(f"grow in {timeout_ms}", "CreatePartitions", 2, body)
+        ask.request(f"delete in {timeout_ms}", "DeleteTopics", 5, {"topic_names": [t, new], "timeout_ms": timeout_ms})
+        either = [{"name": t}, {"name": None, "topic_id": UNKNOWN_TOPIC_ID}]
+        ask.request(f"delete v6 in {timeout_ms}", "DeleteTopics", 6, {"topics": either, "timeout_ms": timeout_ms})
+    ask.request(
+        "as before",
+        "Metadata",
+        9,
+        {"topics": [{"name": t}, {"name": new}], "allow_auto_topic_creation": False},
+        only=["topics"],
+    )
+
+
+@scenario("ReplicationControlManager.createTopics", level="detail")
+def found_create_topics_faults(ask: ScenarioBuilder) -> None:
+    """If a topic of CreateTopics has an invalid property and other errors, the broker answers INVALID_CONFIG."""
+    bad = [{"name": "retention.ms", "value": "x"}]
+    none = [{"name": "retention.ms", "value": None}]
+    twice = [{"partition_index": 0, "broker_ids": [1]}, {"partition_index": 0, "broker_ids": [1]}]
+    cases: dict[str, Step] = {
+        "configuration and partitions": {"num_partitions": 0, "configs": bad},
+        "configuration and replicas": {"replication_factor": -5, "configs": bad},
+        "configuration and counts with assignments": {"assignments": twice, "configs": bad},
+        "configuration and assignments": {
+            "num_partitions": -1,
+            "replication_factor": -1,
+            "assignments": twice,
+            "configs": bad,
+        },
+        "null and partitions": {"num_partitions": 0, "configs": none},
+        "null and assignments": {"num_partitions": -1, "replication_factor": -1, "assignments": twice, "configs": none},
+    }
+    for n, (case, fault) in enumerate(cases.items()):
+        name = ask.let(f"u{n}", f"c<unique>.found_faults.u{n}")
+        ask.request(case, "CreateTopics", 5, {"topics": [{"name": name} | fault], "timeout_ms": 5000})
+
+
+@scenario("ReplicationControlManager", KAFKA_4_4)
+def topics_excessive(ask: ScenarioBuilder) -> None:
+    """Requests for more than 10,000 partitions are refused with POLICY_VIOLATION."""
+    t, n = ask.topic(), ask.unknown_topic()
+    made = [{"name": n, "num_partitions": EXCESSIVE, "replication_factor": 1}]
+    ask.each_version("CreateTopics", {"v# create": {"topics": made, "validate_only": True}}, 5)
+    extended = [{"name": t, "count": EXCESSIVE + 1, "assignments": None}]
+    ask.each_version("CreatePartitions", {"v# extend": {"topics": extended, "validate_only": True}})
+    ask.request("t still has one partition", "Metadata", 8, {"topics": [{"name": t}]}, only=["topics"])

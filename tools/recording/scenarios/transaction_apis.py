@@ -4,12 +4,11 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-from kafkalet.conformance.building import ScenarioBuilder, Step, batch
+from kafkalet.conformance.building import COORDINATOR_ERRORS, TRANSACTION_ERRORS, ScenarioBuilder, Step, batch
 from tools.recording.definitions import KAFKA_4_4, define
 
 scenario = partial(define, "transactions")
 
-RETRIED = [14, 15, 16, 51]
 NO_ID = 987_654_321
 
 
@@ -18,9 +17,8 @@ class Coordinated:
 
     def __init__(self, ask: ScenarioBuilder, number: int = 1) -> None:
         self.ask, self.number = ask, number
-        self.id = ask.let(f"X{number}", f"c<unique>.{ask.name}.X{number}")
         self.producer_id = f"$P{number}"
-        ask.coordinator(self.id, 1)
+        self.id = ask.transactional_id(f"X{number}")
 
     def of(self, epoch: int, **more: Any) -> Step:
         return {"transactional_id": self.id, "producer_id": self.producer_id, "producer_epoch": epoch} | more
@@ -28,12 +26,12 @@ class Coordinated:
     def init(self, case: str, version: int = 4, name: str = "", **more: Any) -> None:
         body = {"transactional_id": self.id, "transaction_timeout_ms": 60000} | more
         bind = {name or f"P{self.number}": "producer_id"}
-        self.ask.request(case, "InitProducerId", version, body, bind=bind, retry_errors=[14, 15, 16])
+        self.ask.request(case, "InitProducerId", version, body, bind=bind, retry_errors=COORDINATOR_ERRORS)
 
     def begun(self, version: int = 4, **more: Any) -> None:
         body = {"transactional_id": self.id, "transaction_timeout_ms": 60000} | more
         bind = {f"P{self.number}": "producer_id"}
-        self.ask.setup("InitProducerId", version, body, bind=bind, retry_errors=RETRIED)
+        self.ask.setup("InitProducerId", version, body, bind=bind, retry_errors=TRANSACTION_ERRORS)
 
     def add(self, case: str, epoch: int, *partitions: tuple[str, Iterable[int]], version: int = 3, **more: Any) -> None:
         """Send AddPartitionsToTxn, since version 4 in the form used by brokers."""
@@ -41,11 +39,11 @@ class Coordinated:
         flags = {key: more.pop(key) for key in ("verify_only",) if key in more}
         body = self.of(epoch, topics=topics) | more
         body = {"transactions": [body | flags]} if version >= 4 else body
-        self.ask.request(case, "AddPartitionsToTxn", version, body, retry_errors=[14, 15, 16])
+        self.ask.request(case, "AddPartitionsToTxn", version, body, retry_errors=COORDINATOR_ERRORS)
 
     def added(self, epoch: int, *partitions: tuple[str, Iterable[int]]) -> None:
         topics = [{"name": topic, "partitions": list(which)} for topic, which in partitions]
-        self.ask.setup("AddPartitionsToTxn", 3, self.of(epoch, topics=topics), retry_errors=RETRIED)
+        self.ask.setup("AddPartitionsToTxn", 3, self.of(epoch, topics=topics), retry_errors=TRANSACTION_ERRORS)
 
     def end(self, case: str, epoch: int, committed: bool = True, version: int = 4, **more: Any) -> None:
         body = self.of(epoch, committed=committed) | more
@@ -490,3 +488,25 @@ def transactions_list(ask: ScenarioBuilder) -> None:
     several = [opened.id, "no-such-id", "", fresh.id, opened.id]
     ask.request("describe several", "DescribeTransactions", 0, {"transactional_ids": several})
     ask.request("describe none", "DescribeTransactions", 0, {"transactional_ids": []})
+
+
+@scenario("KIP-890 ProducerAppendInfo.checkProducerEpoch ReplicaManager.handleProduceAppend", level="detail")
+def found_transactional_epochs(ask: ScenarioBuilder) -> None:
+    """For a transactional batch with a transactional id of another producer, Produce answers INVALID_PRODUCER_EPOCH
+    below the epoch in the log and INVALID_PRODUCER_ID_MAPPING otherwise."""
+    t = ask.topic()
+    x = ask.transactional_id()
+    for name, owner in (("P1", None), ("P2", x)):
+        body = {"transactional_id": owner, "transaction_timeout_ms": 60000}
+        ask.setup("InitProducerId", 3, body, bind={name: "producer_id"}, retry_errors=COORDINATOR_ERRORS)
+    plain = batch(10, producer_id="$P1", producer_epoch=1, base_sequence=0)
+    ask.produce(t, plain, case="not transactional, in epoch 1", version=9)
+    for version in ask.versions("Produce", 9, 12):
+        for owner, of in ((x, "another producer's"), ("c.nobody", "nobody's")):
+            for epoch in (0, 1, 2):
+                for sequence in (0, 1):
+                    records = batch(
+                        10, transactional=True, producer_id="$P1", producer_epoch=epoch, base_sequence=sequence
+                    )
+                    case = f"v{version} {of} id, epoch {epoch}, sequence {sequence}"
+                    ask.produce(t, records, case=case, version=version, transactional_id=owner)

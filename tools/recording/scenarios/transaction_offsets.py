@@ -3,12 +3,12 @@
 from functools import partial
 from typing import Any
 
-from kafkalet.conformance.building import ScenarioBuilder, Step
+from kafkalet.conformance.building import TRANSACTION_ERRORS, ScenarioBuilder, Step
 from tools.recording.definitions import KAFKA_4_4, define
 
-from .classic_groups import UNKNOWN_MEMBER, Classic
-from .consumer_groups import NOBODY, A, Consumers
-from .group_offsets import UNKNOWN_ID, Offsets, Topic, named
+from .classic_groups import UNKNOWN_CLASSIC_MEMBER, Classic
+from .consumer_groups import UNKNOWN_MEMBER, A, Consumers
+from .group_offsets import MISSING_TOPIC_ID, Offsets, Topic, named
 from .transaction_apis import NO_ID, Coordinated
 
 scenario = partial(define, "transaction_offsets")
@@ -24,11 +24,11 @@ class Sending(Coordinated):
 
     def add_offsets(self, case: str, epoch: int, version: int = 3, **more: Any) -> None:
         body = self.of(epoch, group_id=self.group) | more
-        self.ask.request(case, "AddOffsetsToTxn", version, body, retry_errors=[14, 15, 16, 51])
+        self.ask.request(case, "AddOffsetsToTxn", version, body, retry_errors=TRANSACTION_ERRORS)
 
     def offsets_added(self, epoch: int) -> None:
         body = self.of(epoch, group_id=self.group)
-        self.ask.setup("AddOffsetsToTxn", 3, body, retry_errors=[14, 15, 16, 51])
+        self.ask.setup("AddOffsetsToTxn", 3, body, retry_errors=TRANSACTION_ERRORS)
 
     def commit(self, case: str, epoch: int, *topics: Topic, version: int = 3, **more: Any) -> None:
         self.ask.request(case, "TxnOffsetCommit", version, self.committing(epoch, *topics, version=version) | more)
@@ -151,7 +151,7 @@ def transactions_offsets_members(ask: ScenarioBuilder) -> None:
 
     def commits(state: str) -> None:
         for version in (3, ask.versions("TxnOffsetCommit")[-1]):
-            for name, member in {"nobody": "", "the member": "$M1", "another": UNKNOWN_MEMBER}.items():
+            for name, member in {"nobody": "", "the member": "$M1", "another": UNKNOWN_CLASSIC_MEMBER}.items():
                 for generation in (-1, 0, 1, 2):
                     who: dict[str, Any] = {
                         "member_id": member,
@@ -162,7 +162,7 @@ def transactions_offsets_members(ask: ScenarioBuilder) -> None:
             who = {"member_id": "$M1", "generation_id_or_member_epoch": 1, "version": version}
             txn.commit(f"{state}: v{version} unknown instance", 0, (t, (1,)), group_instance_id="i1", **who)
 
-    ask.let("M1", UNKNOWN_MEMBER.replace("0000-0000", "1111-1111"))
+    ask.let("M1", UNKNOWN_CLASSIC_MEMBER.replace("0000-0000", "1111-1111"))
     commits("unknown")
     group.enter("M1")
     commits("before sync")
@@ -184,11 +184,11 @@ def transactions_offsets_consumers(ask: ScenarioBuilder) -> None:
     txn.offsets_added(0)
     group.joined(A, t)
     for version in (3, 4, 5, 6):
-        for name, member in {"nobody": "", "the member": A, "another": NOBODY}.items():
+        for name, member in {"nobody": "", "the member": A, "another": UNKNOWN_MEMBER}.items():
             for epoch in (-1, 0, 1, 2, 3):
                 who: dict[str, Any] = {"member_id": member, "generation_id_or_member_epoch": epoch, "version": version}
                 txn.commit(f"v{version} {name}, epoch {epoch}", 0, (t, (1,)), **who)
-    txn.commit("v6 unknown ids", 0, (t, (1,)), (UNKNOWN_ID, (2,)), ("ZERO", (3,)), version=6)
+    txn.commit("v6 unknown ids", 0, (t, (1,)), (MISSING_TOPIC_ID, (2,)), ("ZERO", (3,)), version=6)
     for version in (9, 10):
         txn.offsets.fetch(
             f"v{version} pending", (t, (0, 1)), version=version, member_id=A, member_epoch=2, require_stable=True
@@ -233,3 +233,27 @@ def transactions_offsets_two(ask: ScenarioBuilder) -> None:
     first.wait_until("CompleteCommit")
     ask.step("sleep", ms=200)
     first.fetch_both("after the end", (t, (0, 1)))
+
+
+@scenario("KIP-447 ClassicGroup", level="must")
+def txn_offsets_fenced_instance(ask: ScenarioBuilder) -> None:
+    """TxnOffsetCommit of a static member whose id was taken over is refused with FENCED_INSTANCE_ID."""
+    t = ask.topic()
+    group = Classic(ask)
+    group.enter("M1", version=5, group_instance_id="i1")
+    group.synced("$M1", 1, "$M1", group_instance_id="i1")
+    ask.transactional_id()
+    ask.init_producer(timeout_ms=60_000)
+    ask.add_offsets(group.id)
+    partition = {"partition_index": 0, "committed_offset": 1, "committed_metadata": "m"}
+    body = ask.of_producer("X1") | {"group_id": group.id, "topics": [{"name": t, "partitions": [partition]}]}
+    for v in ask.versions("TxnOffsetCommit", 3, 5):
+        for case, member, instance in (
+            ("another member id", "other", "i1"),
+            ("unknown instance", "$M1", "i2"),
+            ("without instance", "$M1", None),
+            ("the member", "$M1", "i1"),
+        ):
+            whose = {"member_id": member, "generation_id_or_member_epoch": 1, "group_instance_id": instance}
+            ask.request(f"v{v} {case}", "TxnOffsetCommit", v, body | whose)
+    ask.setup("EndTxn", 3, ask.of_producer("X1") | {"committed": False})

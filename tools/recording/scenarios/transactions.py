@@ -4,7 +4,18 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-from kafkalet.conformance.building import LARGE, SMALL, T0, ScenarioBuilder, Step, at, batch, one, record
+from kafkalet.conformance.building import (
+    LARGE,
+    SMALL,
+    T0,
+    TRANSACTION_ERRORS,
+    ScenarioBuilder,
+    Step,
+    at,
+    batch,
+    one,
+    record,
+)
 from tools.recording.definitions import KAFKA_3_9, define
 
 scenario = partial(define, "read_committed")
@@ -566,14 +577,14 @@ def txn_fenced(ask: ScenarioBuilder) -> None:
     old.send(10)  # 0
     body = {"transactional_id": "$X1", "transaction_timeout_ms": 600000}
     bind = {"P1": "producer_id", "E2": "producer_epoch"}
-    ask.setup("InitProducerId", 3, body, bind=bind, retry_errors=[14, 15, 16, 51])
+    ask.setup("InitProducerId", 3, body, bind=bind, retry_errors=TRANSACTION_ERRORS)
     ends_at(ask, t, 2)
     old.send(20, case="the older epoch")
     old.send(10, case="the older epoch, a duplicate", base_sequence=0)
     old.send(20, case="the older epoch, without a transaction", transactional=False)
     more = {"transactional_id": "$X1", "producer_id": "$P1", "producer_epoch": "$E2"}
     added = {"topics": [{"name": t, "partitions": [0]}]}
-    ask.setup("AddPartitionsToTxn", 3, more | added, retry_errors=[14, 15, 16, 51])
+    ask.setup("AddPartitionsToTxn", 3, more | added, retry_errors=TRANSACTION_ERRORS)
     old.send(20, case="the newer epoch, not at sequence 0", base_sequence=5, producer_epoch="$E2")
     old.send(20, case="the newer epoch", base_sequence=0, producer_epoch="$E2")
     old.send(30, case="the older epoch inside of the newer's transaction", base_sequence=1)

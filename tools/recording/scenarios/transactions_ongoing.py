@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from kafkalet.conformance.building import ScenarioBuilder, Step, batch
+from kafkalet.conformance.building import COORDINATOR_ERRORS, ScenarioBuilder, Step, batch
 from tools.recording.definitions import define
 
 from .transaction_apis import Coordinated
@@ -21,7 +21,7 @@ def transactions_ongoing_init(ask: ScenarioBuilder) -> None:
             txn.added(0, (t, (0,)))
             own = {"producer_id": txn.producer_id, "producer_epoch": 0} if kind == "the same producer" else {}
             body: Step = {"transactional_id": txn.id, "transaction_timeout_ms": 60000} | own
-            ask.request(f"v{v} {kind}, first", "InitProducerId", v, body, retry_errors=[14, 15, 16])
+            ask.request(f"v{v} {kind}, first", "InitProducerId", v, body, retry_errors=COORDINATOR_ERRORS)
             txn.wait_until("CompleteAbort")
             after = {"retry_errors": [51], "bind": {"P1": "producer_id"}}
             ask.request(f"v{v} {kind}, after the abort", "InitProducerId", v, body, **after)

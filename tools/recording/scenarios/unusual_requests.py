@@ -5,7 +5,6 @@ from typing import Any
 from kafkalet.conformance.building import ScenarioBuilder, Step
 from tools.recording.definitions import KAFKA_3_9, KAFKA_4_4, define
 
-RETRY = [14, 15, 16, 51]
 TOO_LARGE = "m" * 5000
 """Metadata of a committed offset that is longer than offset.metadata.max.bytes."""
 
@@ -24,10 +23,8 @@ def unusual_group_of_refused_commit(ask: ScenarioBuilder) -> None:
         ask.request(case, "OffsetCommit", 8, body | {"topics": [{"name": t, "partitions": [partition]}]})
 
     def described(case: str) -> None:
-        for v in ask.versions("DescribeGroups", 5):
-            ask.request(f"{case}, described v{v}", "DescribeGroups", v, {"groups": [group]})
-        for v in ask.versions("ConsumerGroupDescribe"):
-            ask.request(f"{case}, as consumer group v{v}", "ConsumerGroupDescribe", v, {"group_ids": [group]})
+        ask.each_version("DescribeGroups", {f"{case}, described v#": {"groups": [group]}}, 5)
+        ask.each_version("ConsumerGroupDescribe", {f"{case}, as consumer group v#": {"group_ids": [group]}})
 
     commit("too large metadata", TOO_LARGE)
     described("refused")
@@ -119,8 +116,7 @@ def unusual_transactional_id_twice(ask: ScenarioBuilder) -> None:
 
     xid = ask.let("X1", "c<unique>.unusual.X1")
     ask.coordinator(xid, kind=1)
-    body = {"transactional_id": xid, "transaction_timeout_ms": 600000}
-    ask.setup("InitProducerId", 3, body, bind={"P1": "producer_id", "E1": "producer_epoch"}, retry_errors=RETRY)
+    ask.init_producer()
     empty = ask.of_producer("X1") | {"topics": []}
     twice = {
         "an unknown topic last": (entry(t, 0), entry(unknown, 0)),
@@ -151,6 +147,5 @@ def unusual_documentation_of_client_metrics(ask: ScenarioBuilder) -> None:
     path = "results.0.configs.0.value"
     ask.until("DescribeConfigs", 4, {"resources": described}, path, "60000")
     for documents in (True, False):
-        for v in ask.versions("DescribeConfigs", 3):
-            body = {"resources": described, "include_documentation": documents}
-            ask.request(f"v{v} documentation {documents}", "DescribeConfigs", v, body)
+        body = {"resources": described, "include_documentation": documents}
+        ask.each_version("DescribeConfigs", {f"v# documentation {documents}": body}, 3)

@@ -7,13 +7,12 @@ because a broker would act on them. What would change the broker itself is only 
 from collections.abc import Callable
 from typing import Any
 
-from kafkalet.conformance.building import T0
+from kafkalet.conformance.building import T0, UNKNOWN_TOPIC_ID
 from kafkalet.conformance.notation.messages import APIS
 from kafkalet.protocol.api import BY_KEY
 from kafkalet.protocol.messages import request_type
 
 from .administration import KEYS, VALUES
-from .fetching import UNKNOWN_ID
 from .history import History
 
 LEFT_OUT = frozenset({
@@ -49,7 +48,7 @@ _broker = _one_of(1, 1, 7, -1)
 
 BY_NAME: dict[str, Draw] = {
     "topic": _topic, "topic_name": _topic, "topic_names": _topic, "subscribed_topic_names": _topic,
-    "topic_id": _one_of("$t0.id", "$t0.id", UNKNOWN_ID, "ZERO"),
+    "topic_id": _one_of("$t0.id", "$t0.id", UNKNOWN_TOPIC_ID, "ZERO"),
     "group_id": _group, "group": _group, "groups_names": _group, "group_ids": _group,
     "member_id": _one_of("", "nobody"), "group_instance_id": _one_of(None, "", "i1"),
     "transactional_id": _one_of("$X", "$X", "", "c.nobody"), "transactional_ids": _one_of("$X", "c.nobody"),
@@ -131,7 +130,7 @@ def scalar(h: History, field: Any, api: str) -> Any:
         case "bool":
             return h.chance(0.5)
         case "uuid":
-            return h.of("$t0.id", UNKNOWN_ID, "ZERO")
+            return h.of("$t0.id", UNKNOWN_TOPIC_ID, "ZERO")
         case "bytes":
             return h.of("", "abc")
         case "records":

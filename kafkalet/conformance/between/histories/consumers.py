@@ -24,38 +24,38 @@ class Walker:
         walk.ask.let(f"E{letter}", 0)
         walk.ask.let(f"H{letter}", [])
 
-    def beat(self, epoch: Any, **fields: Any) -> None:
+    def send(self, epoch: Any, **fields: Any) -> None:
         said = {f"E{self.letter}": "member_epoch", f"H{self.letter}": "assignment.topic_partitions"}
         body = {"group_id": self.walk.group_id, "member_id": self.id, "member_epoch": epoch}
         instance = {} if self.instance is None else {"instance_id": self.instance}
         version = self.walk.dice.choice((0, 1, 1))
         self.walk.request("ConsumerGroupHeartbeat", version, body | instance | fields, bind_said=said)
 
-    def joins(self) -> None:
+    def join(self) -> None:
         self.is_away = False
         fields: Step = {"rebalance_timeout_ms": 60000, "topic_partitions": []}
-        self.beat(0, subscribed_topic_names=self.walk.wanted(), **fields | self.assignor())
+        self.send(0, subscribed_topic_names=self.walk.wanted(), **fields | self.assignor())
 
-    def goes_on(self) -> None:
+    def heartbeat(self) -> None:
         held = self.walk.dice.choice((None, f"$H{self.letter}", f"$H{self.letter}", f"$H{self.letter}"))
-        self.beat(f"$E{self.letter}", topic_partitions=held)
+        self.send(f"$E{self.letter}", topic_partitions=held)
 
-    def says_all(self) -> None:
+    def full_heartbeat(self) -> None:
         fields = {"rebalance_timeout_ms": 60000, "topic_partitions": f"$H{self.letter}"}
-        self.beat(f"$E{self.letter}", subscribed_topic_names=self.walk.wanted(), **fields | self.assignor())
+        self.send(f"$E{self.letter}", subscribed_topic_names=self.walk.wanted(), **fields | self.assignor())
 
-    def changes(self) -> None:
-        self.beat(f"$E{self.letter}", subscribed_topic_names=self.walk.wanted())
+    def change_subscription(self) -> None:
+        self.send(f"$E{self.letter}", subscribed_topic_names=self.walk.wanted())
 
-    def is_odd(self) -> None:
-        self.beat(f"$E{self.letter}{self.walk.dice.choice(('-1', '+1', '+7'))}", topic_partitions=f"$H{self.letter}")
+    def heartbeat_with_wrong_epoch(self) -> None:
+        self.send(f"$E{self.letter}{self.walk.dice.choice(('-1', '+1', '+7'))}", topic_partitions=f"$H{self.letter}")
 
-    def leaves(self) -> None:
-        self.beat(-1 if self.instance is None else self.walk.dice.choice((-1, -2, -2)))
+    def leave(self) -> None:
+        self.send(-1 if self.instance is None else self.walk.dice.choice((-1, -2, -2)))
         self.walk.ask.let(f"E{self.letter}", 0)
         self.is_away = True
 
-    def commits(self) -> None:
+    def commit(self) -> None:
         odd = self.walk.dice.choice(("", "", "-1", "+1"))
         who = {"member_id": self.id, "generation_id_or_member_epoch": f"$E{self.letter}{odd}"}
         partition = {"partition_index": 0, "committed_offset": 5, "committed_metadata": "m"}
@@ -106,15 +106,23 @@ class Walk:
         for _ in range(steps):
             who = self.dice.choice(self.walkers)
             if who.is_away and self.dice.random() < 0.8:
-                who.joins()
+                who.join()
                 continue
-            acts = [who.joins, who.goes_on, who.says_all, who.changes, who.is_odd, who.leaves, who.commits]
+            acts = [
+                who.join,
+                who.heartbeat,
+                who.full_heartbeat,
+                who.change_subscription,
+                who.heartbeat_with_wrong_epoch,
+                who.leave,
+                who.commit,
+            ]
             weights = [1, 12, 2, 2 if self.assignor == "range" else 0, 1, 2, 1]
             if self.with_classic:
                 acts.append(self.classic)
                 weights.append(6)
             if self.with_topics:
-                acts += [self.grow, self.is_deleted, self.fetches, self.lists]
+                acts += [self.grow, self.delete_group, self.fetch_offsets, self.list_groups]
                 weights += [1, 1, 2, 1]
             self.dice.choices(acts, weights)[0]()
             if self.dice.random() < 0.2:
@@ -134,17 +142,17 @@ class Walk:
         self.ask.wait_for_leader(topic, self.sizes[topic])
         self.ask.step("sleep", ms=100)
 
-    def is_deleted(self) -> None:
+    def delete_group(self) -> None:
         self.request("DeleteGroups", 2, {"groups_names": [self.group_id]})
 
-    def fetches(self) -> None:
+    def fetch_offsets(self) -> None:
         who = self.dice.choice(self.walkers)
         odd = self.dice.choice(("", "", "-1", "+1"))
         asked = [{"name": topic, "partition_indexes": [0, 1]} for topic in self.topics]
         of = {"group_id": self.group_id, "member_id": who.id, "member_epoch": f"$E{who.letter}{odd}", "topics": asked}
         self.request("OffsetFetch", 9, {"groups": [of], "require_stable": self.dice.random() < 0.5})
 
-    def lists(self) -> None:
+    def list_groups(self) -> None:
         self.request("ListGroups", 5, {}, keep={"groups": "group_id"})
         self.request("DescribeGroups", 6, {"groups": [self.group_id]})
 

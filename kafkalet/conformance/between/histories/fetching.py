@@ -2,12 +2,10 @@
 
 from typing import Any
 
-from kafkalet.conformance.building import MEBIBYTE, Step
+from kafkalet.conformance.building import MEBIBYTE, UNKNOWN_TOPIC_ID, Step
 
 from .history import History
 from .logs import changed
-
-UNKNOWN_ID = "0f0f0f0f-1111-4222-8333-444455556666"
 
 
 def fetching(h: History) -> None:
@@ -43,7 +41,9 @@ def named(h: History, version: int, chosen: list[tuple[str, Any]]) -> list[Step]
     if version < 13:
         return h.grouped(chosen, "topic")
     ids = {place[0] for place in h.places}
-    by_id = [(f"{name}.id" if name in ids else h.of(UNKNOWN_ID, UNKNOWN_ID, "ZERO"), p) for name, p in chosen]
+    by_id = [
+        (f"{name}.id" if name in ids else h.of(UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_ID, "ZERO"), p) for name, p in chosen
+    ]
     return h.grouped(by_id, "topic_id")
 
 

@@ -27,11 +27,10 @@ from kafkalet.conformance.access import (
     TOPIC_OPERATIONS,
     TOPICS,
     TRANSACTIONAL_IDS,
-    UNKNOWN_ID,
     WRITE,
     acl_filter,
 )
-from kafkalet.conformance.building import Step, at, batch
+from kafkalet.conformance.building import UNKNOWN_TOPIC_ID, Step, at, batch
 
 from .history import History
 
@@ -53,7 +52,7 @@ class Resources:
         self.topics = [*dict.fromkeys(topic for topic, _ in h.places), h.unknown_topic()]
         self.groups = [h.let(f"G{n}", f"c<unique>.h.G{n}") for n in (1, 2)]
         self.transactional_ids = [h.let(f"X{n}", f"c<unique>.h.X{n}") for n in (1, 2)]
-        self.unknown_id = h.let("unknown_id", UNKNOWN_ID)
+        self.unknown_id = h.let("unknown_id", UNKNOWN_TOPIC_ID)
         h.coordinator(self.groups[0])
         h.coordinator(self.transactional_ids[0], 1)
 
