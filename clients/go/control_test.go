@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"kafkalet/api"
 )
 
 // recorder is a test whose failure is expected.
@@ -66,7 +68,7 @@ func TestRecordKeepsEveryByte(t *testing.T) {
 		Key: []byte{0xff}, Value: []byte("ü\x00"), Headers: []Header{{"a", []byte{0xfe}}, {"b", nil}},
 		Timestamp: time.UnixMilli(5),
 	})
-	wants(t, sent, []Position{{0, 0}})
+	wants(t, sent, []Position{{Partition: 0, Offset: 0}})
 	wants(t, topic.Records(t, Read{}), []Record{{
 		"bytes", 0, 0, 5, []byte{0xff}, []byte("ü\x00"), []Header{{"a", []byte{0xfe}}, {"b", nil}},
 	}})
@@ -97,7 +99,7 @@ func TestRecordsThatReplaceOlderOnesAreAfterAMark(t *testing.T) {
 	topic := shared.Topic("replaced")
 	topic.Send(t, Values("a", "b", "c")...)
 	mark := topic.Mark(t)
-	shared.control(t, "POST", topic.path("/partitions/0/truncate"), map[string]any{"offset": 1}, nil)
+	shared.API(t).TruncateLog("replaced", 0, api.LogOffset{Offset: 1})
 	topic.Send(t, Values("new")...)
 	wants(t, topic.Values(t, Read{Since: mark}), []string{"new"})
 	wants(t, topic.WaitFor(t, 1, Match{Since: mark})[0].Offset, int64(1))
@@ -144,14 +146,10 @@ func TestRefusedCallIsAnError(t *testing.T) {
 	contains(t, failure.Error(), "missing")
 }
 
-func TestControlReturnsTheResponse(t *testing.T) {
-	var cluster struct {
-		BootstrapServers string `json:"bootstrap_servers"`
-	}
-	if err := shared.Control("GET", "/v1/cluster", nil, &cluster); err != nil {
-		t.Fatal(err)
-	}
-	wants(t, cluster.BootstrapServers, shared.BootstrapServers())
+func TestEveryOperationIsAMethod(t *testing.T) {
+	wants(t, shared.API(t).GetCluster().BootstrapServers, shared.BootstrapServers())
+	message := failureOf(t, func(t testing.TB) { shared.API(t).GetTopic("missing") })
+	contains(t, message, "missing")
 }
 
 func TestControlNeedsAndSendsTheToken(t *testing.T) {
@@ -170,45 +168,44 @@ func TestGroupSeeksWithoutMembers(t *testing.T) {
 	shared.Topic("sought").Send(t, Values("a", "b", "c")...)
 	group := shared.Group("seeking")
 	state := group.Seek(t, "sought", 1)
-	wants(t, []any{state.State, state.Committed("sought", 0), state.Lag}, []any{"Empty", int64(1), int64(2)})
+	wants(t, []any{state.State, state.Committed("sought", 0), state.TotalLag}, []any{"Empty", int64(1), int64(2)})
 	wants(t, state.Committed("sought", 5), int64(-1))
-	wants(t, group.SeekToTime(t, "sought", time.UnixMilli(0)).Lag, int64(3))
+	wants(t, group.SeekToTime(t, "sought", time.UnixMilli(0)).TotalLag, int64(3))
 	message := failureOf(t, func(t testing.TB) { group.WaitForLag(t, 0, time.Millisecond) })
 	contains(t, message, "seeking", "lag")
 	message = failureOf(t, func(t testing.TB) { group.WaitUntilStable(t, 2, time.Millisecond) })
 	contains(t, message, "seeking", "2 members")
 	message = failureOf(t, func(t testing.TB) { group.Evict(t, "missing") })
 	contains(t, message, "missing")
-	wants(t, group.State(t).Lag, int64(3))
+	wants(t, group.State(t).TotalLag, int64(3))
 }
 
 func TestFaultThatNeverFiredFailsTheTest(t *testing.T) {
-	options := FaultOptions{Error: "NOT_LEADER_OR_FOLLOWER"}
+	options := api.NewFault{Error: api.Ptr("NOT_LEADER_OR_FOLLOWER")}
 	message := failureOf(t, func(t testing.TB) { shared.Fault(t, "Produce", options) })
 	contains(t, message, "Produce", "NOT_LEADER_OR_FOLLOWER")
 }
 
 func TestFaultThatNeverFiredKeepsAnEarlierFailure(t *testing.T) {
 	message := failureOf(t, func(t testing.TB) {
-		shared.Fault(t, "Produce", FaultOptions{DropResponse: true})
+		shared.Fault(t, "Produce", api.NewFault{DropResponse: true})
 		t.Fatal("earlier")
 	})
 	wants(t, message, "earlier")
 }
 
 func TestEveryOptionReachesTheFault(t *testing.T) {
-	partition := 3
 	message := failureOf(t, func(t testing.TB) {
-		shared.Fault(t, "Fetch", FaultOptions{
-			Delay: 1500 * time.Millisecond, Disconnect: "after", Topic: "orders", Partition: &partition, ClientID: "c",
-			Times: 2, More: map[string]any{"nth": nil, "broker": 1},
+		shared.Fault(t, "Fetch", api.NewFault{
+			Delay: api.Ptr(1.5), Disconnect: api.Ptr("after"), Topic: api.Ptr("orders"), Partition: api.Ptr[int64](3),
+			ClientID: api.Ptr("c"), Times: api.Ptr[int64](2), Broker: api.Ptr[int64](1),
 		})
 	})
 	contains(t, message, "Fetch", "delay=1.5", "after", "orders", "partition=3", "client_id='c'", "times=2", "broker=1")
 }
 
 func TestUnknownErrorNameIsRefused(t *testing.T) {
-	message := failureOf(t, func(t testing.TB) { shared.Fault(t, "Produce", FaultOptions{Error: "NOT_LEADR"}) })
+	message := failureOf(t, func(t testing.TB) { shared.Fault(t, "Produce", api.NewFault{Error: api.Ptr("NOT_LEADR")}) })
 	contains(t, message, "NOT_LEADR")
 }
 
@@ -253,30 +250,31 @@ func TestRestoreAndResetReplaceTheContents(t *testing.T) {
 	broker := ForTest(t, Options{})
 	topic := broker.Topic("orders")
 	topic.Send(t, Values("one")...)
-	snapshot := broker.Snapshot(t)
-	broker.Reset(t)
+	snapshot := broker.API(t).TakeSnapshot()
+	broker.API(t).Reset()
 	mark := topic.Mark(t)
-	broker.Restore(t, snapshot)
+	broker.API(t).Restore(snapshot)
 	wants(t, topic.Values(t, Read{Since: mark}), []string{"one"})
 	wants(t, topic.Values(t, Read{}), []string{"one"})
-	message := failureOf(t, func(t testing.TB) { broker.Restore(t, []byte("no snapshot")) })
+	message := failureOf(t, func(t testing.TB) { broker.API(t).Restore([]byte("no snapshot")) })
 	contains(t, message, "snapshot")
 }
 
 func TestBrokersStopAndStart(t *testing.T) {
 	cluster := ForTest(t, Options{Brokers: 2})
 	second := strings.Split(cluster.BootstrapServers(), ",")[1]
-	cluster.StopBroker(t, 2)
+	cluster.API(t).StopBroker(2)
 	wants(t, accepts(t, second), false)
-	cluster.StartBroker(t, 2)
-	cluster.Roll(t)
+	cluster.API(t).StartBroker(2)
+	cluster.API(t).RollBrokers(api.Roll{})
 	wants(t, accepts(t, second), true)
 }
 
 func TestRequestsAreCounted(t *testing.T) {
 	broker := ForTest(t, Options{})
-	wants(t, broker.Requests().Count(t), 0)
-	wants(t, broker.Requests().Count(t, "Produce", "Fetch"), 0)
-	wants(t, broker.Requests().Unsupported(t), map[string]int{})
-	broker.Requests().Clear(t)
+	requests := broker.API(t)
+	wants(t, requests.CountRequests(api.CountRequestsQuery{}).Count, int64(0))
+	wants(t, requests.CountRequests(api.CountRequestsQuery{APIs: []string{"Produce", "Fetch"}}).Count, int64(0))
+	wants(t, requests.ListUnsupported().Counts, map[string]int64{})
+	requests.ClearRequests()
 }

@@ -39,6 +39,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"kafkalet/api"
 )
 
 const ready = "kafkalet ready bootstrap="
@@ -146,21 +148,31 @@ func (broker *Broker) Stop() {
 	})
 }
 
-// Control calls the control API of kafkalet, for everything that has no method here. The path begins with /v1 and may
-// have a query; the OpenAPI document at /openapi.json lists all routes. The body, unless it is nil, is sent as JSON.
-// The response is decoded into result, unless result is nil. If the broker refuses the call, Control returns an *Error.
+// API returns all operations of the control API as methods. They end the test with t.Fatal if they fail.
+func (broker *Broker) API(t testing.TB) api.API {
+	return api.API{T: t, Call: broker.Control}
+}
+
+// Control calls a path of the control API, which begins with /v1 and may have a query. The body is sent as JSON, unless
+// it is nil or []byte. The response is decoded into result, unless result is nil or *[]byte. If the broker refuses the
+// call, Control returns an *Error.
 //
 // If the environment variable KAFKALET_CONTROL_TOKEN is set, the broker requires it, and Control sends it.
 func (broker *Broker) Control(method, path string, body, result any) error {
-	var content []byte
-	if body != nil {
+	content, isFile := body.([]byte)
+	contentType := "application/octet-stream"
+	if body != nil && !isFile {
 		encoded, err := json.Marshal(body)
 		if err != nil {
 			return err
 		}
-		content = encoded
+		content, contentType = encoded, "application/json"
 	}
-	data, err := broker.send(method, path, "application/json", content)
+	data, err := broker.send(method, path, contentType, content)
+	if file, isFile := result.(*[]byte); isFile {
+		*file = data
+		return err
+	}
 	if err != nil || result == nil || len(data) == 0 {
 		return err
 	}
@@ -215,63 +227,19 @@ func (broker *Broker) control(t testing.TB, method, path string, body, result an
 	}
 }
 
-// withTimeout adds a timeout to the fields of a request; 0 means the broker's default, 10 seconds.
-func withTimeout(fields map[string]any, timeout time.Duration) map[string]any {
-	if timeout != 0 {
-		fields["timeout_s"] = timeout.Seconds()
+// seconds returns a timeout of the API; 0 means the broker's default, 10 seconds.
+func seconds(timeout time.Duration) *float64 {
+	if timeout == 0 {
+		return nil
 	}
-	return fields
+	return api.Ptr(timeout.Seconds())
 }
 
 // Settle waits until no request is in progress, no group with members has a lag and no transaction is open. After that,
 // a record that is missing will not arrive. A timeout of 0 means 10 seconds.
 func (broker *Broker) Settle(t testing.TB, timeout time.Duration) {
 	t.Helper()
-	broker.control(t, "POST", "/v1/settle", withTimeout(map[string]any{}, timeout), nil)
-}
-
-// Reset removes all topics, groups, transactions, faults and changed configs, and closes the connections of clients.
-// The topics of the options are created again, empty.
-func (broker *Broker) Reset(t testing.TB) {
-	t.Helper()
-	broker.control(t, "POST", "/v1/reset", nil, nil)
-}
-
-// Snapshot returns a copy of the contents, a tar archive: topics, records, groups, transactions and configs.
-func (broker *Broker) Snapshot(t testing.TB) []byte {
-	t.Helper()
-	snapshot, err := broker.send("GET", "/v1/snapshot", "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return snapshot
-}
-
-// Restore replaces the contents with those of a snapshot, and closes the connections of clients.
-func (broker *Broker) Restore(t testing.TB, snapshot []byte) {
-	t.Helper()
-	if _, err := broker.send("POST", "/v1/restore", "application/octet-stream", snapshot); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// StopBroker stops one of several brokers. Other replicas become leaders of its partitions. Ids begin with 1.
-func (broker *Broker) StopBroker(t testing.TB, id int) {
-	t.Helper()
-	broker.control(t, "POST", fmt.Sprintf("/v1/brokers/%d/stop", id), nil, nil)
-}
-
-// StartBroker starts a stopped broker again, on the same port.
-func (broker *Broker) StartBroker(t testing.TB, id int) {
-	t.Helper()
-	broker.control(t, "POST", fmt.Sprintf("/v1/brokers/%d/start", id), nil, nil)
-}
-
-// Roll restarts every running broker, one after the other, each on the same port, and waits until its replicas are in
-// sync again.
-func (broker *Broker) Roll(t testing.TB) {
-	t.Helper()
-	broker.control(t, "POST", "/v1/roll", map[string]any{}, nil)
+	broker.API(t).Settle(api.Settle{TimeoutS: seconds(timeout)})
 }
 
 // Topic is a topic, which need not exist, or one of its partitions.
@@ -306,10 +274,7 @@ func Values(values ...string) []Message {
 }
 
 // Position is the position of a record in a topic.
-type Position struct {
-	Partition int   `json:"partition"`
-	Offset    int64 `json:"offset"`
-}
+type Position = api.SentRecord
 
 // Record is a record in the log of a topic.
 type Record struct {
@@ -379,8 +344,7 @@ func (topic Topic) path(rest string) string {
 // Create creates the topic with a number of partitions and, unless it is nil, a config. It returns the topic.
 func (topic Topic) Create(t testing.TB, partitions int, config map[string]string) Topic {
 	t.Helper()
-	body := map[string]any{"name": topic.name, "partitions": partitions, "config": config}
-	topic.broker.control(t, "POST", "/v1/topics", body, nil)
+	topic.broker.API(t).CreateTopic(api.NewTopic{Name: topic.name, Partitions: api.Ptr(int64(partitions)), Config: config})
 	return topic
 }
 
@@ -416,9 +380,7 @@ func (topic Topic) fields(message Message) map[string]any {
 // Mark returns the current end of the topic, for Read.Since and Match.Since.
 func (topic Topic) Mark(t testing.TB) Mark {
 	t.Helper()
-	var found struct{ Mark Mark }
-	topic.broker.control(t, "GET", topic.path("/mark"), nil, &found)
-	return found.Mark
+	return Mark(topic.broker.API(t).MarkTopic(topic.name).Mark)
 }
 
 // Records returns the records that a consumer can receive now, by partition and offset.
@@ -504,7 +466,10 @@ func (topic Topic) WaitFor(t testing.TB, n int, match Match) []Record {
 		body["since"] = match.Since
 	}
 	var found struct{ Records []Record }
-	topic.broker.control(t, "POST", topic.path("/wait"), withTimeout(body, match.Timeout), &found)
+	if timeout := seconds(match.Timeout); timeout != nil {
+		body["timeout_s"] = *timeout
+	}
+	topic.broker.control(t, "POST", topic.path("/wait"), body, &found)
 	return found.Records
 }
 
@@ -516,43 +481,13 @@ type Group struct {
 
 // GroupState is a snapshot of the state of a group.
 type GroupState struct {
-	// State as named by Kafka, such as "Stable" or "Empty".
-	State string `json:"state"`
-	// Protocol is "classic" or "consumer".
-	Protocol string `json:"protocol"`
-	Members  []Member
-	Offsets  []GroupOffset
-	// Lag is the sum of the lags of all partitions.
-	Lag int64 `json:"total_lag"`
-}
-
-// Member is a member of a group.
-type Member struct {
-	MemberID string `json:"member_id"`
-	ClientID string `json:"client_id"`
-	// InstanceID is the group.instance.id of a static member, or empty.
-	InstanceID string `json:"instance_id"`
-	Assignment []struct {
-		Topic     string
-		Partition int
-	}
-}
-
-// GroupOffset is the position of a group in a partition.
-type GroupOffset struct {
-	Topic     string
-	Partition int
-	// Committed is the committed offset, or nil if there is none.
-	Committed *int64
-	// End is the end of the records that the consumers can receive.
-	End int64
-	Lag int64
+	api.Group
 }
 
 // Committed returns the committed offset of a partition, or -1 if there is none.
 func (state GroupState) Committed(topic string, partition int) int64 {
 	for _, offset := range state.Offsets {
-		if offset.Topic == topic && offset.Partition == partition && offset.Committed != nil {
+		if offset.Topic == topic && offset.Partition == int64(partition) && offset.Committed != nil {
 			return *offset.Committed
 		}
 	}
@@ -564,58 +499,52 @@ func (broker *Broker) Group(id string) Group {
 	return Group{broker: broker, id: id}
 }
 
-func (group Group) call(t testing.TB, method, rest string, body any) GroupState {
-	t.Helper()
-	var state GroupState
-	group.broker.control(t, method, "/v1/groups/"+url.PathEscape(group.id)+rest, body, &state)
-	return state
-}
-
 // State returns the state, members, committed offsets and lag of the group.
 func (group Group) State(t testing.TB) GroupState {
 	t.Helper()
-	return group.call(t, "GET", "", nil)
+	return GroupState{group.broker.API(t).GetGroup(group.id)}
 }
 
 // WaitForLag waits until the total lag is at most lag. A timeout of 0 means 10 seconds.
 func (group Group) WaitForLag(t testing.TB, lag int64, timeout time.Duration) GroupState {
 	t.Helper()
-	return group.call(t, "POST", "/wait-for-lag", withTimeout(map[string]any{"lag": lag}, timeout))
+	return GroupState{group.broker.API(t).WaitForLag(group.id, api.WaitForLag{Lag: lag, TimeoutS: seconds(timeout)})}
 }
 
 // WaitUntilStable waits until the group has a number of members, all with their assignments; 0 means at least one. A
 // timeout of 0 means 10 seconds.
 func (group Group) WaitUntilStable(t testing.TB, members int, timeout time.Duration) GroupState {
 	t.Helper()
-	body := map[string]any{}
+	wait := api.WaitUntilStable{TimeoutS: seconds(timeout)}
 	if members != 0 {
-		body["members"] = members
+		wait.Members = api.Ptr(int64(members))
 	}
-	return group.call(t, "POST", "/wait-until-stable", withTimeout(body, timeout))
+	return GroupState{group.broker.API(t).WaitUntilStable(group.id, wait)}
 }
 
 // Evict removes a member, given by its member id or group.instance.id, as if its session had timed out.
 func (group Group) Evict(t testing.TB, member string) GroupState {
 	t.Helper()
-	return group.call(t, "POST", "/evict", map[string]any{"member_id": member})
+	return GroupState{group.broker.API(t).EvictMember(group.id, api.EvictMember{MemberID: member})}
 }
 
 // Seek commits an offset for all partitions of a topic. The group must have no members; it need not exist.
 func (group Group) Seek(t testing.TB, topic string, offset int64) GroupState {
 	t.Helper()
-	return group.call(t, "POST", "/seek", map[string]any{"topic": topic, "offset": offset})
+	return GroupState{group.broker.API(t).SeekGroup(group.id, api.SeekGroup{Topic: &topic, Offset: offset})}
 }
 
 // SeekToTime commits, for all partitions of a topic, the offset of the first record at or after this timestamp.
 func (group Group) SeekToTime(t testing.TB, topic string, timestamp time.Time) GroupState {
 	t.Helper()
-	return group.call(t, "POST", "/seek", map[string]any{"topic": topic, "timestamp": timestamp.UnixMilli()})
+	seek := api.SeekGroup{Topic: &topic, Timestamp: api.Ptr(timestamp.UnixMilli())}
+	return GroupState{group.broker.API(t).SeekGroup(group.id, seek)}
 }
 
 // Transaction is a transaction without a client.
 type Transaction struct {
 	broker *Broker
-	path   string
+	id     string
 	ended  bool
 }
 
@@ -623,13 +552,11 @@ type Transaction struct {
 // aborted at the end of the test, unless Commit or Abort was called.
 func (broker *Broker) OpenTransaction(t testing.TB, transactionalID string) *Transaction {
 	t.Helper()
-	transaction := &Transaction{broker: broker, path: "/v1/transactions/" + url.PathEscape(transactionalID)}
-	broker.control(t, "POST", transaction.path+"/begin", map[string]any{}, nil)
+	transaction := &Transaction{broker: broker, id: transactionalID}
+	broker.API(t).BeginTransaction(transactionalID, api.BeginTransaction{})
 	t.Cleanup(func() {
 		if !transaction.ended {
-			if err := broker.Control("POST", transaction.path+"/abort", map[string]any{}, nil); err != nil {
-				t.Error(err)
-			}
+			transaction.Abort(t)
 		}
 	})
 	return transaction
@@ -641,7 +568,8 @@ func (transaction *Transaction) Send(t testing.TB, topic Topic, messages ...Mess
 	for _, message := range messages {
 		fields := topic.fields(message)
 		fields["topic"] = topic.name
-		transaction.broker.control(t, "POST", transaction.path+"/records", fields, nil)
+		path := "/v1/transactions/" + url.PathEscape(transaction.id) + "/records"
+		transaction.broker.control(t, "POST", path, fields, nil)
 	}
 }
 
@@ -649,76 +577,32 @@ func (transaction *Transaction) Send(t testing.TB, topic Topic, messages ...Mess
 func (transaction *Transaction) Commit(t testing.TB) {
 	t.Helper()
 	transaction.ended = true
-	transaction.broker.control(t, "POST", transaction.path+"/commit", nil, nil)
+	transaction.broker.API(t).CommitTransaction(transaction.id)
 }
 
 // Abort aborts the transaction, and waits until all markers are written.
 func (transaction *Transaction) Abort(t testing.TB) {
 	t.Helper()
 	transaction.ended = true
-	transaction.broker.control(t, "POST", transaction.path+"/abort", map[string]any{}, nil)
-}
-
-// FaultOptions select the requests that match, on which of them the fault fires, and what happens to them.
-type FaultOptions struct {
-	// Error is the error of the response, such as "NOT_LEADER_OR_FOLLOWER".
-	Error string
-	// Delay is the time before the request is handled.
-	Delay time.Duration
-	// Hang holds the request until the fault is released or removed.
-	Hang bool
-	// DropResponse handles the request, but does not send its response.
-	DropResponse bool
-	// Disconnect closes the connection "before" or "after" the request is handled.
-	Disconnect string
-	// Topic, Partition and ClientID: only requests that name them. nil means any partition.
-	Topic     string
-	Partition *int
-	ClientID  string
-	// Times is the number of requests on which the fault fires; 0 means all that match.
-	Times int
-	// More options of POST /v1/faults, such as {"nth": 2}.
-	More map[string]any
+	transaction.broker.API(t).AbortTransaction(transaction.id, api.AbortTransaction{})
 }
 
 // Fault is a fault that is set.
 type Fault struct {
 	broker  *Broker
-	path    string
+	id      int64
 	removed bool
-}
-
-type faultState struct {
-	ID      int64
-	Fired   int
-	Unfired string
 }
 
 // Fault sets a fault for the requests of an API, such as "Produce"; an empty API means all. The fault is removed at the
 // end of the test, unless Remove was called. The test fails if the fault has fired less often than expected.
-func (broker *Broker) Fault(t testing.TB, api string, options FaultOptions) *Fault {
+func (broker *Broker) Fault(t testing.TB, requests string, options api.NewFault) *Fault {
 	t.Helper()
-	body := map[string]any{
-		"hang": options.Hang, "drop_response": options.DropResponse, "partition": options.Partition,
+	if requests != "" {
+		options.API = requests
 	}
-	for name, text := range map[string]string{
-		"api": api, "error": options.Error, "disconnect": options.Disconnect,
-		"topic": options.Topic, "client_id": options.ClientID,
-	} {
-		if text != "" {
-			body[name] = text
-		}
-	}
-	if options.Delay != 0 {
-		body["delay"] = options.Delay.Seconds()
-	}
-	if options.Times != 0 {
-		body["times"] = options.Times
-	}
-	maps.Copy(body, options.More)
-	var state faultState
-	broker.control(t, "POST", "/v1/faults", body, &state)
-	fault := &Fault{broker: broker, path: fmt.Sprintf("/v1/faults/%d", state.ID)}
+	state := broker.API(t).AddFault(options)
+	fault := &Fault{broker: broker, id: state.ID}
 	t.Cleanup(func() { fault.Remove(t) })
 	return fault
 }
@@ -726,21 +610,19 @@ func (broker *Broker) Fault(t testing.TB, api string, options FaultOptions) *Fau
 // Fired returns how often the fault has fired. It must not have been removed.
 func (fault *Fault) Fired(t testing.TB) int {
 	t.Helper()
-	var state faultState
-	fault.broker.control(t, "GET", fault.path, nil, &state)
-	return state.Fired
+	return int(fault.broker.API(t).GetFault(fault.id).Fired)
 }
 
 // Wait waits until the fault has fired n times. A timeout of 0 means 10 seconds.
 func (fault *Fault) Wait(t testing.TB, n int, timeout time.Duration) {
 	t.Helper()
-	fault.broker.control(t, "POST", fault.path+"/wait", withTimeout(map[string]any{"n": n}, timeout), nil)
+	fault.broker.API(t).WaitForFault(fault.id, api.WaitForFault{N: api.Ptr(int64(n)), TimeoutS: seconds(timeout)})
 }
 
 // Release handles the requests that the fault holds.
 func (fault *Fault) Release(t testing.TB) {
 	t.Helper()
-	fault.broker.control(t, "POST", fault.path+"/release", nil, nil)
+	fault.broker.API(t).ReleaseFault(fault.id)
 }
 
 // Remove removes the fault; a second call has no effect. The test fails if the fault has fired less often
@@ -751,11 +633,11 @@ func (fault *Fault) Remove(t testing.TB) {
 		return
 	}
 	fault.removed = true
-	var state faultState
-	if err := fault.broker.Control("DELETE", fault.path, nil, &state); err != nil {
+	var state api.Fault
+	if err := fault.broker.Control("DELETE", fmt.Sprintf("/v1/faults/%d", fault.id), nil, &state); err != nil {
 		t.Error(err)
-	} else if state.Unfired != "" && !t.Failed() && !t.Skipped() {
-		t.Error(state.Unfired)
+	} else if state.Unfired != nil && !t.Failed() && !t.Skipped() {
+		t.Error(*state.Unfired)
 	}
 }
 
@@ -772,58 +654,20 @@ func (broker *Broker) Clock() Clock {
 // Now returns the time of the brokers.
 func (clock Clock) Now(t testing.TB) time.Time {
 	t.Helper()
-	var state struct {
-		NowMs int64 `json:"now_ms"`
-	}
-	clock.broker.control(t, "GET", "/v1/clock", nil, &state)
-	return time.UnixMilli(state.NowMs)
+	return time.UnixMilli(clock.broker.API(t).GetClock().NowMs)
 }
 
 // Advance advances the clock, and runs everything that becomes due: retention, timeouts, expiration. Sessions of
 // clients do not expire.
 func (clock Clock) Advance(t testing.TB, duration time.Duration) {
 	t.Helper()
-	clock.broker.control(t, "POST", "/v1/clock/advance", map[string]any{"seconds": duration.Seconds()}, nil)
+	clock.broker.API(t).AdvanceClock(api.AdvanceClock{Seconds: duration.Seconds()})
 }
 
 // AdvanceWithSessions is like Advance, but sessions of members also expire, and long polls end.
 func (clock Clock) AdvanceWithSessions(t testing.TB, duration time.Duration) {
 	t.Helper()
-	body := map[string]any{"seconds": duration.Seconds(), "sessions": true}
-	clock.broker.control(t, "POST", "/v1/clock/advance", body, nil)
-}
-
-// Requests are the requests of clients.
-type Requests struct {
-	broker *Broker
-}
-
-// Requests returns the requests of clients since the start, or since Clear.
-func (broker *Broker) Requests() Requests {
-	return Requests{broker}
-}
-
-// Count returns the number of requests for APIs, such as "Produce", by all clients; of all APIs by default.
-func (requests Requests) Count(t testing.TB, apis ...string) int {
-	t.Helper()
-	var found struct{ Count int }
-	query := url.Values{"apis": {strings.Join(apis, ",")}}
-	requests.broker.control(t, "GET", "/v1/requests/count?"+query.Encode(), nil, &found)
-	return found.Count
-}
-
-// Unsupported returns the number of requests that the broker does not serve, by API.
-func (requests Requests) Unsupported(t testing.TB) map[string]int {
-	t.Helper()
-	var found struct{ Counts map[string]int }
-	requests.broker.control(t, "GET", "/v1/requests/unsupported", nil, &found)
-	return found.Counts
-}
-
-// Clear forgets all requests so far.
-func (requests Requests) Clear(t testing.TB) {
-	t.Helper()
-	requests.broker.control(t, "DELETE", "/v1/requests", nil, nil)
+	clock.broker.API(t).AdvanceClock(api.AdvanceClock{Seconds: duration.Seconds(), Sessions: true})
 }
 
 func stop(command *exec.Cmd) {

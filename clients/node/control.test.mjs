@@ -56,7 +56,7 @@ test('records that replace older ones are after a mark', async () => {
   const topic = broker.topic('replaced')
   await topic.send('a', 'b', 'c')
   const mark = await topic.mark()
-  await broker.control('POST', '/v1/topics/replaced/partitions/0/truncate', { offset: 1 })
+  await broker.api.truncateLog('replaced', 0, { offset: 1 })
   await topic.send('new')
   assert.deepEqual(await topic.values({ since: mark }), ['new'])
   assert.equal((await topic.waitFor(1, { since: mark }))[0].offset, 1)
@@ -112,13 +112,13 @@ test('a group seeks, and its waits time out with its state', async () => {
   await broker.topic('sought').send('a', 'b', 'c')
   const group = broker.group('seeking')
   const state = await group.seek({ topic: 'sought', offset: 1 })
-  assert.deepEqual([state.state, state.committed('sought', 0), state.lag], ['Empty', 1, 2])
+  assert.deepEqual([state.state, state.committed('sought', 0), state.total_lag], ['Empty', 1, 2])
   assert.equal(state.committed('sought', 5), null)
-  assert.equal((await group.seek({ topic: 'sought', timestamp: new Date(0) })).lag, 3)
+  assert.equal((await group.seek({ topic: 'sought', timestamp: new Date(0) })).total_lag, 3)
   await fails(group.waitForLag(0, { timeoutMs: 1 }), 'seeking', 'lag')
   await fails(group.waitUntilStable({ members: 2, timeoutMs: 1 }), 'seeking', '2 members')
   await assert.rejects(group.evict('missing'), { status: 422, message: /missing/ })
-  assert.equal((await group.state()).lag, 3)
+  assert.equal((await group.state()).total_lag, 3)
 })
 
 test('a fault that never fired fails', async () => {
@@ -126,13 +126,13 @@ test('a fault that never fired fails', async () => {
   assert.equal(await fault.fired(), 0)
   await fails(fault.remove(), 'Produce', 'NOT_LEADER_OR_FOLLOWER')
   await fails(broker.withFault(['Produce', 'Fetch'], { hang: true }, fault => fault.release()), 'Produce')
-  const disposed = await broker.fault('Produce', { dropResponse: true })
+  const disposed = await broker.fault('Produce', { drop_response: true })
   await fails(disposed[Symbol.asyncDispose](), 'Produce')
 })
 
 test('a fault that never fired does not hide an earlier error', async () => {
   await assert.rejects(
-    broker.withFault('Produce', { dropResponse: true }, async () => { throw new Error('earlier') }),
+    broker.withFault('Produce', { drop_response: true }, async () => { throw new Error('earlier') }),
     { message: 'earlier' }
   )
   assert.deepEqual(await broker.control('GET', '/v1/faults'), { faults: [] })
@@ -140,14 +140,14 @@ test('a fault that never fired does not hide an earlier error', async () => {
 
 test('every option reaches the fault', async () => {
   const fault = await broker.fault('Fetch', {
-    delayMs: 1500,
+    delay: 1.5,
     disconnect: 'after',
     topic: 'orders',
     partition: 0,
-    clientId: 'c',
+    client_id: 'c',
     times: 2,
     version: 4,
-    maxVersion: 9
+    max_version: 9
   })
   await fails(fault.remove(), 'delay=1.5', 'after', 'orders', 'partition=0', "client_id='c'", 'times=2', 'range(4, 10)')
 })
@@ -195,31 +195,31 @@ test('restore and reset replace the contents', async t => {
   const own = await started(t)
   const topic = own.topic('orders')
   await topic.send('one')
-  const snapshot = await own.snapshot()
-  await own.reset()
+  const snapshot = await own.api.takeSnapshot()
+  await own.api.reset()
   const mark = await topic.mark()
-  await own.restore(snapshot)
+  await own.api.restore(snapshot)
   assert.deepEqual(await topic.values({ since: mark }), ['one'])
   assert.deepEqual(await topic.values(), ['one'])
-  await assert.rejects(own.restore(Buffer.from('no snapshot')), { status: 422, message: /snapshot/ })
+  await assert.rejects(own.api.restore(Buffer.from('no snapshot')), { status: 422, message: /snapshot/ })
 })
 
 test('brokers stop and start', async t => {
   const cluster = await started(t, { brokers: 2 })
-  const running = async () => (await cluster.control('GET', '/v1/brokers')).brokers.map(each => each.is_running)
-  await cluster.stopBroker(2)
+  const running = async () => (await cluster.api.listBrokers()).brokers.map(each => each.is_running)
+  await cluster.api.stopBroker(2)
   assert.deepEqual(await running(), [true, false])
-  await cluster.startBroker(2)
-  await cluster.roll()
+  await cluster.api.startBroker(2)
+  await cluster.api.rollBrokers({})
   assert.deepEqual(await running(), [true, true])
 })
 
 test('requests are counted', async t => {
-  const { requests } = await started(t)
-  assert.equal(await requests.count(), 0)
-  assert.equal(await requests.count('Produce', 'Fetch'), 0)
-  assert.deepEqual(await requests.unsupported(), {})
-  await requests.clear()
+  const { api } = await started(t)
+  assert.equal((await api.countRequests()).count, 0)
+  assert.equal((await api.countRequests({ apis: ['Produce', 'Fetch'] })).count, 0)
+  assert.deepEqual((await api.listUnsupported()).counts, {})
+  await api.clearRequests()
 })
 
 async function started (t, options) {

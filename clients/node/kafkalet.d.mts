@@ -1,5 +1,7 @@
 // The types of kafkalet.mjs.
 
+import type { AdvanceClock, Api, Group as GroupFields, NewFault, SentRecord } from './api.mjs'
+
 /** Bytes; a string means its UTF-8 encoding. */
 export type Data = string | Uint8Array
 
@@ -37,8 +39,8 @@ export class Broker {
   readonly controlUrl: string
   /** The clock of the brokers. */
   readonly clock: Clock
-  /** The requests of clients since the start, or since `clear`. */
-  readonly requests: Requests
+  /** All operations of the control API. */
+  readonly api: Api
 
   /** Stops the broker and waits for its process to end. */
   stop (): Promise<void>
@@ -70,45 +72,23 @@ export class Broker {
    * Sets a fault for the requests of an API, such as 'Produce', or of several; undefined means all. Call `remove` at
    * the end, or declare the fault with `await using`.
    */
-  fault (api: string | string[] | undefined, options: FaultOptions): Promise<Fault>
+  fault (api: string | string[] | undefined, options: NewFault): Promise<Fault>
 
   /**
    * Sets a fault, calls a function, removes the fault, and resolves to the result of the function. Rejects if the fault
    * has fired less often than expected.
    */
   withFault<Result> (
-    api: string | string[] | undefined, options: FaultOptions, work: (fault: Fault) => Promise<Result>
+    api: string | string[] | undefined, options: NewFault, work: (fault: Fault) => Promise<Result>
   ): Promise<Result>
 
   /**
-   * Removes all topics, groups, transactions, faults and changed configs, and closes the connections of clients. The
-   * topics of the options are created again, empty.
-   */
-  reset (): Promise<void>
-
-  /** Resolves to a copy of the contents, a tar archive: topics, records, groups, transactions and configs. */
-  snapshot (): Promise<Buffer>
-
-  /** Replaces the contents with those of a snapshot, and closes the connections of clients. */
-  restore (snapshot: Uint8Array): Promise<void>
-
-  /** Stops one of several brokers. Other replicas become leaders of its partitions. Ids begin with 1. */
-  stopBroker (id: number): Promise<void>
-
-  /** Starts a stopped broker again, on the same port. */
-  startBroker (id: number): Promise<void>
-
-  /** Restarts every running broker, one after the other, each on the same port, and waits for its replicas. */
-  roll (timeout?: Timeout): Promise<void>
-
-  /**
-   * Calls the control API, for everything that has no method here. The OpenAPI document at `/openapi.json` lists all
-   * routes. Resolves to the JSON of the response, or to undefined if it has none. Rejects with a ControlError if the
-   * broker refuses the call. If the environment variable KAFKALET_CONTROL_TOKEN is set, the broker requires it, and
-   * the client sends it.
+   * Calls a path of the control API. Resolves to the JSON or the bytes of the response, or to undefined if it is empty.
+   * Rejects with a ControlError if the broker refuses the call. If the environment variable KAFKALET_CONTROL_TOKEN is
+   * set, the broker requires it, and the client sends it.
    *
    * @param path the path, which begins with /v1, and optionally a query
-   * @param body the body, sent as JSON
+   * @param body the body: an object, sent as JSON, or bytes
    */
   control (method: string, path: string, body?: object): Promise<any>
 }
@@ -138,10 +118,7 @@ export interface Message {
 }
 
 /** The position of a record in a topic. */
-export interface Position {
-  partition: number
-  offset: number
-}
+export type Position = SentRecord
 
 /** A position in a topic. Only the broker reads it. */
 export type Mark = string
@@ -247,24 +224,9 @@ export class Group {
 }
 
 /** A snapshot of the state of a group. */
+export interface GroupState extends GroupFields {}
 export class GroupState {
   private constructor ()
-
-  /** The state as named by Kafka, such as 'Stable' or 'Empty'. */
-  readonly state: string
-  readonly protocol: 'classic' | 'consumer'
-  readonly members: Array<{
-    memberId: string
-    clientId: string
-    /** The group.instance.id of a static member, or null. */
-    instanceId: string | null
-    assignment: Array<{ topic: string, partition: number }>
-  }>
-
-  /** The position in each partition. `end` is the end of the records that the consumers can receive. */
-  readonly offsets: Array<{ topic: string, partition: number, committed: number | null, end: number, lag: number }>
-  /** The sum of the lags of all partitions. */
-  readonly lag: number
 
   /** The committed offset of a partition, or null if there is none. */
   committed (topic: string, partition: number): number | null
@@ -274,8 +236,7 @@ export class GroupState {
 export class Transaction {
   private constructor ()
 
-  /** The path of the transactional id in the control API. */
-  readonly path: string
+  readonly transactionalId: string
 
   /** Appends records to a topic in the transaction: values, or messages with keys and more. */
   send (topic: string, ...messages: Array<Data | null | Message>): Promise<void>
@@ -290,36 +251,12 @@ export class Transaction {
   [Symbol.asyncDispose] (): Promise<void>
 }
 
-/** Selects the requests that match, on which of them a fault fires, and what happens to them. */
-export interface FaultOptions {
-  /** The error of the response, such as 'NOT_LEADER_OR_FOLLOWER'. */
-  error?: string
-  /** The time before the request is handled. */
-  delayMs?: number
-  /** Hold the request until the fault is released or removed. */
-  hang?: boolean
-  /** Handle the request, but do not send its response. */
-  dropResponse?: boolean
-  /** Close the connection before or after the request is handled. */
-  disconnect?: 'before' | 'after'
-  /** Only requests that name this topic. */
-  topic?: string
-  /** Only requests that name this partition. */
-  partition?: number
-  /** Only requests of this client. */
-  clientId?: string
-  /** The number of requests on which the fault fires; by default all that match. */
-  times?: number
-  /** Other options of `POST /v1/faults`, such as `nth`. */
-  [option: string]: unknown
-}
-
 /** A fault that is set. */
 export class Fault {
   private constructor ()
 
-  /** The path of the fault in the control API. */
-  readonly path: string
+  /** The id of the fault in the control API. */
+  readonly id: number
 
   /** Resolves to how often the fault has fired. It must not have been removed. */
   fired (): Promise<number>
@@ -344,26 +281,6 @@ export class Clock {
   /** Resolves to the time of the brokers. */
   now (): Promise<Date>
 
-  /**
-   * Advances the clock by the sum of the times, and runs everything that becomes due: retention, timeouts, expiration.
-   *
-   * @param time.sessions whether sessions of members also expire, and long polls end
-   */
-  advance (time: {
-    ms?: number, seconds?: number, minutes?: number, hours?: number, days?: number, sessions?: boolean
-  }): Promise<void>
-}
-
-/** The requests of clients. */
-export class Requests {
-  private constructor ()
-
-  /** Resolves to the number of requests for APIs, such as 'Produce', by all clients; of all APIs by default. */
-  count (...apis: string[]): Promise<number>
-
-  /** Resolves to the number of requests that the broker does not serve, by API. */
-  unsupported (): Promise<{ [api: string]: number }>
-
-  /** Forgets all requests so far. */
-  clear (): Promise<void>
+  /** Advances the clock by the sum of the times, and runs everything that becomes due: retention, timeouts, expiration. */
+  advance (time: AdvanceClock): Promise<void>
 }

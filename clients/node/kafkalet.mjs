@@ -22,6 +22,8 @@ import { once } from 'node:events'
 import process from 'node:process'
 import { createInterface } from 'node:readline'
 
+import { Api } from './api.mjs'
+
 const READY = 'kafkalet ready bootstrap='
 
 /** A running broker, or several. */
@@ -33,7 +35,7 @@ export class Broker {
     this.bootstrapServers = bootstrapServers
     this.controlUrl = controlUrl
     this.clock = new Clock(this)
-    this.requests = new Requests(this)
+    this.api = new Api(async (method, path, body) => await this.control(method, path, body))
   }
 
   async stop () {
@@ -54,13 +56,12 @@ export class Broker {
   }
 
   async settle ({ timeoutMs } = {}) {
-    await this.control('POST', '/v1/settle', { timeout_s: seconds(timeoutMs) })
+    await this.api.settle({ timeout_s: seconds(timeoutMs) })
   }
 
   async openTransaction (transactionalId) {
-    const path = `/v1/transactions/${encodeURIComponent(transactionalId)}`
-    await this.control('POST', `${path}/begin`, {})
-    return new Transaction(this, path)
+    await this.api.beginTransaction(transactionalId, {})
+    return new Transaction(this, transactionalId)
   }
 
   async withTransaction (transactionalId, work) {
@@ -69,7 +70,7 @@ export class Broker {
     try {
       result = await work(transaction)
     } catch (error) {
-      await this.control('POST', `${transaction.path}/abort`, {})
+      await this.api.abortTransaction(transactionalId, {})
       throw error
     }
     await transaction.commit()
@@ -77,8 +78,7 @@ export class Broker {
   }
 
   async fault (api, options = {}) {
-    const { id } = await this.control('POST', '/v1/faults', { api, ...inSnakeCase(options) })
-    return new Fault(this, id)
+    return new Fault(this, (await this.api.addFault({ api, ...options })).id)
   }
 
   async withFault (api, options, work) {
@@ -87,46 +87,24 @@ export class Broker {
     try {
       result = await work(fault)
     } catch (error) {
-      await this.control('DELETE', fault.path)
+      await this.api.removeFault(fault.id)
       throw error
     }
     await fault.remove()
     return result
   }
 
-  async reset () {
-    await this.control('POST', '/v1/reset')
-  }
-
-  async snapshot () {
-    const response = await this.#send('GET', '/v1/snapshot')
-    return Buffer.from(await response.arrayBuffer())
-  }
-
-  async restore (snapshot) {
-    await this.#send('POST', '/v1/restore', 'application/octet-stream', snapshot)
-  }
-
-  async stopBroker (id) {
-    await this.control('POST', `/v1/brokers/${id}/stop`)
-  }
-
-  async startBroker (id) {
-    await this.control('POST', `/v1/brokers/${id}/start`)
-  }
-
-  async roll ({ timeoutMs } = {}) {
-    await this.control('POST', '/v1/roll', { timeout_s: seconds(timeoutMs) })
-  }
-
   async control (method, path, body) {
-    const response = await this.#send(method, path, 'application/json', body && JSON.stringify(body))
-    const text = await response.text()
-    return text === '' ? undefined : JSON.parse(text)
+    const isFile = body instanceof Uint8Array
+    const type = isFile ? 'application/octet-stream' : 'application/json'
+    const response = await this.#send(method, path, type, isFile ? body : body && JSON.stringify(body))
+    const content = Buffer.from(await response.arrayBuffer())
+    if (response.headers.get('content-type') === 'application/octet-stream') return content
+    return content.length === 0 ? undefined : JSON.parse(content.toString())
   }
 
   async #send (method, path, type, body) {
-    const headers = type ? { 'content-type': type } : {}
+    const headers = { 'content-type': type }
     const token = process.env.KAFKALET_CONTROL_TOKEN
     if (token) headers.authorization = `Bearer ${token}`
     const response = await fetch(this.controlUrl + path, { method, headers, body })
@@ -149,28 +127,26 @@ export class ControlError extends Error {
 
 /** A topic, which need not exist. */
 export class Topic {
-  #broker
-  #path
+  #api
 
   constructor (broker, name) {
-    this.#broker = broker
-    this.#path = `/v1/topics/${encodeURIComponent(name)}`
+    this.#api = broker.api
     this.name = name
   }
 
   async create ({ partitions, config } = {}) {
     const texts = config && Object.fromEntries(Object.entries(config).map(([name, value]) => [name, String(value)]))
-    await this.#broker.control('POST', '/v1/topics', { name: this.name, partitions, config: texts })
+    await this.#api.createTopic({ name: this.name, partitions, config: texts })
     return this
   }
 
   async send (...messages) {
     const records = messages.map(fieldsOf)
-    return (await this.#broker.control('POST', `${this.#path}/records`, { records })).records
+    return (await this.#api.sendRecords(this.name, { records })).records
   }
 
   async mark () {
-    return (await this.#broker.control('GET', `${this.#path}/mark`)).mark
+    return (await this.#api.markTopic(this.name)).mark
   }
 
   async records ({ isolation, since, offset, partition, limit = Infinity } = {}) {
@@ -181,11 +157,9 @@ export class Topic {
       .filter(each => (partition ?? each.partition) === each.partition && left(each.partition) > 0)
     const parts = [since === undefined ? { partition, offset } : { partition, since }]
     for (const part of parts) {
-      const query = new URLSearchParams({ encoding: 'base64', limit: Math.min(left(part.partition), 100_000) })
-      for (const [name, value] of Object.entries({ isolation, ...part })) {
-        if (value !== undefined) query.set(name, value)
-      }
-      const page = await this.#broker.control('GET', `${this.#path}/records?${query}`)
+      const page = await this.#api.readRecords(this.name, {
+        encoding: 'base64', limit: Math.min(left(part.partition), 100_000), isolation, ...part
+      })
       records.push(...page.records.map(record => new Record(record)))
       if (page.has_more) parts.push(...wanted(page.next_offsets)) // large topics are read in several parts
     }
@@ -197,7 +171,7 @@ export class Topic {
   }
 
   async waitFor (n, { key, value, contains, isolation, since, partition, timeoutMs } = {}) {
-    const { records } = await this.#broker.control('POST', `${this.#path}/wait`, {
+    const { records } = await this.#api.waitForRecords(this.name, {
       n,
       ...encoded('key', key),
       ...encoded('value', value),
@@ -230,46 +204,39 @@ export class Record {
 
 /** A consumer group, which need not exist. */
 export class Group {
-  #broker
-  #path
+  #api
 
   constructor (broker, id) {
-    this.#broker = broker
-    this.#path = `/v1/groups/${encodeURIComponent(id)}`
+    this.#api = broker.api
     this.id = id
   }
 
   async state () {
-    return new GroupState(await this.#broker.control('GET', this.#path))
+    return new GroupState(await this.#api.getGroup(this.id))
   }
 
   async waitForLag (lag = 0, { timeoutMs } = {}) {
-    return await this.#post('wait-for-lag', { lag, timeout_s: seconds(timeoutMs) })
+    return new GroupState(await this.#api.waitForLag(this.id, { lag, timeout_s: seconds(timeoutMs) }))
   }
 
   async waitUntilStable ({ members, timeoutMs } = {}) {
-    return await this.#post('wait-until-stable', { members, timeout_s: seconds(timeoutMs) })
+    return new GroupState(await this.#api.waitUntilStable(this.id, { members, timeout_s: seconds(timeoutMs) }))
   }
 
   async evict (member) {
-    return await this.#post('evict', { member_id: member })
+    return new GroupState(await this.#api.evictMember(this.id, { member_id: member }))
   }
 
   async seek ({ offset, timestamp, topic, partition }) {
-    return await this.#post('seek', { offset, timestamp: timestamp && Number(timestamp), topic, partition })
-  }
-
-  async #post (action, body) {
-    return new GroupState(await this.#broker.control('POST', `${this.#path}/${action}`, body))
+    const body = { offset, timestamp: timestamp && Number(timestamp), topic, partition }
+    return new GroupState(await this.#api.seekGroup(this.id, body))
   }
 }
 
 /** A snapshot of the state of a group. */
 export class GroupState {
-  constructor ({ state, protocol, members, offsets, total_lag: lag }) {
-    Object.assign(this, { state, protocol, offsets, lag })
-    this.members = members.map(({ member_id: memberId, client_id: clientId, instance_id: instanceId, assignment }) =>
-      ({ memberId, clientId, instanceId, assignment }))
+  constructor (group) {
+    Object.assign(this, group)
   }
 
   committed (topic, partition) {
@@ -280,28 +247,28 @@ export class GroupState {
 
 /** A transaction without a client. */
 export class Transaction {
-  #broker
+  #api
   #hasEnded = false
 
-  constructor (broker, path) {
-    this.#broker = broker
-    this.path = path
+  constructor (broker, transactionalId) {
+    this.#api = broker.api
+    this.transactionalId = transactionalId
   }
 
   async send (topic, ...messages) {
     for (const message of messages) {
-      await this.#broker.control('POST', `${this.path}/records`, { topic, ...fieldsOf(message) })
+      await this.#api.sendInTransaction(this.transactionalId, { topic, ...fieldsOf(message) })
     }
   }
 
   async commit () {
     this.#hasEnded = true
-    await this.#broker.control('POST', `${this.path}/commit`)
+    await this.#api.commitTransaction(this.transactionalId)
   }
 
   async abort () {
     this.#hasEnded = true
-    await this.#broker.control('POST', `${this.path}/abort`, {})
+    await this.#api.abortTransaction(this.transactionalId, {})
   }
 
   async [Symbol.asyncDispose] () {
@@ -311,27 +278,27 @@ export class Transaction {
 
 /** A fault that is set. */
 export class Fault {
-  #broker
+  #api
 
   constructor (broker, id) {
-    this.#broker = broker
-    this.path = `/v1/faults/${id}`
+    this.#api = broker.api
+    this.id = id
   }
 
   async fired () {
-    return (await this.#broker.control('GET', this.path)).fired
+    return (await this.#api.getFault(this.id)).fired
   }
 
   async wait (n = 1, { timeoutMs } = {}) {
-    await this.#broker.control('POST', `${this.path}/wait`, { n, timeout_s: seconds(timeoutMs) })
+    await this.#api.waitForFault(this.id, { n, timeout_s: seconds(timeoutMs) })
   }
 
   async release () {
-    await this.#broker.control('POST', `${this.path}/release`)
+    await this.#api.releaseFault(this.id)
   }
 
   async remove () {
-    const { unfired } = await this.#broker.control('DELETE', this.path)
+    const { unfired } = await this.#api.removeFault(this.id)
     if (unfired !== null) throw new AssertionError({ message: unfired })
   }
 
@@ -349,32 +316,11 @@ export class Clock {
   }
 
   async now () {
-    return new Date((await this.#broker.control('GET', '/v1/clock')).now_ms)
+    return new Date((await this.#broker.api.getClock()).now_ms)
   }
 
   async advance (time) {
-    await this.#broker.control('POST', '/v1/clock/advance', time)
-  }
-}
-
-/** The requests of clients. */
-export class Requests {
-  #broker
-
-  constructor (broker) {
-    this.#broker = broker
-  }
-
-  async count (...apis) {
-    return (await this.#broker.control('GET', `/v1/requests/count?apis=${apis.map(encodeURIComponent)}`)).count
-  }
-
-  async unsupported () {
-    return (await this.#broker.control('GET', '/v1/requests/unsupported')).counts
-  }
-
-  async clear () {
-    await this.#broker.control('DELETE', '/v1/requests')
+    await this.#broker.api.advanceClock(time)
   }
 }
 
@@ -486,11 +432,4 @@ function decoded (data) {
 /** A timeout in seconds, or undefined for that of the broker: 10 seconds. */
 function seconds (ms) {
   return ms === undefined ? undefined : ms / 1000
-}
-
-/** The options of a fault as the control API names them. */
-function inSnakeCase ({ delayMs, ...options }) {
-  const renamed = name => name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
-  const fields = Object.entries(options).map(([name, value]) => [renamed(name), value])
-  return { delay: seconds(delayMs), ...Object.fromEntries(fields) }
 }

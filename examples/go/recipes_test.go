@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"kafkalet"
+	"kafkalet/api"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -195,10 +196,10 @@ func TestLeaderStops(t *testing.T) {
 	replicated := map[string]string{"default.replication.factor": "3"}
 	kafka := kafkalet.ForTest(t, kafkalet.Options{Brokers: 3, Properties: replicated})
 	topic := kafka.Topic("orders").Create(t, 1, nil)
-	kafka.StopBroker(t, 1)
+	kafka.API(t).StopBroker(1)
 	topic.Send(t, kafkalet.Values("one")...)
-	kafka.StartBroker(t, 1)
-	kafka.Roll(t) // restarts every broker, one after the other
+	kafka.API(t).StartBroker(1)
+	kafka.API(t).RollBrokers(api.Roll{}) // restarts every broker, one after the other
 	equal(t, topic.Values(t, kafkalet.Read{}), []string{"one"})
 }
 
@@ -218,7 +219,7 @@ func TestRecordsExpire(t *testing.T) {
 // --8<-- [start:fault]
 func TestProducerRetries(t *testing.T) {
 	kafka := kafkalet.ForTest(t, kafkalet.Options{})
-	fault := kafka.Fault(t, "Produce", kafkalet.FaultOptions{Error: "NOT_LEADER_OR_FOLLOWER", Times: 2})
+	fault := kafka.Fault(t, "Produce", api.NewFault{Error: api.Ptr("NOT_LEADER_OR_FOLLOWER"), Times: api.Ptr[int64](2)})
 	produce(t, application(t, kafka), "7", "one")
 	fault.Remove(t) // fails unless it has fired twice
 	equal(t, kafka.Topic("orders").Values(t, kafkalet.Read{}), []string{"one"})
@@ -229,8 +230,8 @@ func TestProducerRetries(t *testing.T) {
 // --8<-- [start:lost_response]
 func TestResponseIsLost(t *testing.T) {
 	kafka := kafkalet.ForTest(t, kafkalet.Options{})
-	kafka.Fault(t, "Produce", kafkalet.FaultOptions{Disconnect: "after", Times: 1})
-	kafka.Fault(t, "Metadata", kafkalet.FaultOptions{Delay: 100 * time.Millisecond})
+	kafka.Fault(t, "Produce", api.NewFault{Disconnect: api.Ptr("after"), Times: api.Ptr[int64](1)})
+	kafka.Fault(t, "Metadata", api.NewFault{Delay: api.Ptr(0.1)})
 	produce(t, application(t, kafka), "7", "one")
 	equal(t, kafka.Topic("orders").Values(t, kafkalet.Read{}), []string{"one"}) // sent twice, not duplicated
 }
@@ -241,7 +242,7 @@ func TestResponseIsLost(t *testing.T) {
 func TestRequestIsHeld(t *testing.T) {
 	kafka := kafkalet.ForTest(t, kafkalet.Options{})
 	topic := kafka.Topic("orders").Create(t, 1, nil)
-	fault := kafka.Fault(t, "Produce", kafkalet.FaultOptions{Hang: true})
+	fault := kafka.Fault(t, "Produce", api.NewFault{Hang: true})
 	application(t, kafka).Produce(t.Context(), &kgo.Record{Topic: "orders", Value: []byte("one")}, nil)
 	fault.Wait(t, 1, 10*time.Second)
 	equal(t, topic.Values(t, kafkalet.Read{}), []string{})
@@ -254,10 +255,8 @@ func TestRequestIsHeld(t *testing.T) {
 // --8<-- [start:gap]
 func TestReaderSkipsGaps(t *testing.T) {
 	kafka := kafkalet.ForTest(t, kafkalet.Options{Topics: []string{"orders:1"}})
-	gap := map[string]any{"kind": "gap", "first": 5, "size": 3, "after": 2}
-	if err := kafka.Control("POST", "/v1/topics/orders/partitions/0/shape", gap, nil); err != nil {
-		t.Fatal(err)
-	}
+	gap := api.ShapeLog{Kind: "gap", First: api.Ptr[int64](5), Size: api.Ptr[int64](3), After: api.Ptr[int64](2)}
+	kafka.API(t).ShapeLog("orders", 0, gap)
 	consume(t, application(t, kafka, member()...), 7) // the records at the offsets 0 to 4, 8 and 9
 }
 
@@ -268,9 +267,9 @@ func TestSnapshot(t *testing.T) {
 	kafka := kafkalet.ForTest(t, kafkalet.Options{})
 	topic := kafka.Topic("orders")
 	topic.Send(t, kafkalet.Values("one")...)
-	snapshot := kafka.Snapshot(t)
+	snapshot := kafka.API(t).TakeSnapshot()
 	topic.Send(t, kafkalet.Values("two")...)
-	kafka.Restore(t, snapshot)
+	kafka.API(t).Restore(snapshot)
 	equal(t, topic.Values(t, kafkalet.Read{}), []string{"one"})
 }
 
@@ -280,8 +279,9 @@ func TestSnapshot(t *testing.T) {
 func TestNumberOfRequests(t *testing.T) {
 	kafka := kafkalet.ForTest(t, kafkalet.Options{})
 	produce(t, application(t, kafka), "7", "one")
-	equal(t, []int{kafka.Requests().Count(t, "Produce")}, []int{1})
-	if unsupported := kafka.Requests().Unsupported(t); len(unsupported) != 0 {
+	produced := kafka.API(t).CountRequests(api.CountRequestsQuery{APIs: []string{"Produce"}})
+	equal(t, []int64{produced.Count}, []int64{1})
+	if unsupported := kafka.API(t).ListUnsupported().Counts; len(unsupported) != 0 {
 		t.Fatalf("the broker does not serve %v", unsupported)
 	}
 }

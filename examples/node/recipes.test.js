@@ -112,7 +112,7 @@ test('a member is evicted', async () => {
   await consume(0)
   const group = kafka.group('billing')
   const { members: [member] } = await group.waitUntilStable({ members: 1 })
-  assert.equal((await group.evict(member.memberId)).state, 'Empty')
+  assert.equal((await group.evict(member.member_id)).state, 'Empty')
 })
 // --8<-- [end:evict]
 
@@ -131,7 +131,7 @@ test('an open transaction', async () => {
 test('a release, topics and properties', async t => {
   const broker = await start({ version: '3.9', topics: ['orders:6'], properties: { 'message.max.bytes': 1000 } })
   t.after(() => broker.stop())
-  assert.equal((await broker.control('GET', '/v1/topics/orders')).partitions.length, 6)
+  assert.equal((await broker.api.getTopic('orders')).partitions.length, 6)
 })
 // --8<-- [end:release]
 
@@ -140,10 +140,10 @@ test('a leader stops', async t => {
   const cluster = await start({ brokers: 3, properties: { 'default.replication.factor': 3 } })
   t.after(() => cluster.stop())
   const topic = await cluster.topic('orders').create({ partitions: 1 })
-  await cluster.stopBroker(1)
+  await cluster.api.stopBroker(1)
   await topic.send('one')
-  await cluster.startBroker(1)
-  await cluster.roll() // restarts every broker, one after the other
+  await cluster.api.startBroker(1)
+  await cluster.api.rollBrokers({}) // restarts every broker, one after the other
   assert.deepEqual(await topic.values(), ['one'])
 })
 // --8<-- [end:stop_broker]
@@ -168,7 +168,7 @@ test('a producer retries', async () => {
 // --8<-- [start:lost_response]
 test('a response is lost', async () => {
   const lost = await kafka.fault('Produce', { disconnect: 'after', times: 1 })
-  const slow = await kafka.fault('Metadata', { delayMs: 100 })
+  const slow = await kafka.fault('Metadata', { delay: 0.1 })
   await produce('7', 'one')
   await Promise.all([lost.remove(), slow.remove()]) // rejects unless both have fired
   assert.deepEqual(await kafka.topic('orders').values(), ['one']) // sent twice, not duplicated
@@ -191,8 +191,7 @@ test('a request is held', async () => {
 // --8<-- [start:gap]
 test('a reader skips gaps', async () => {
   await kafka.topic('orders').create({ partitions: 1 })
-  const gap = { kind: 'gap', first: 5, size: 3, after: 2 }
-  await kafka.control('POST', '/v1/topics/orders/partitions/0/shape', gap)
+  await kafka.api.shapeLog('orders', 0, { kind: 'gap', first: 5, size: 3, after: 2 })
   const offsets = (await consume(7)).map(message => Number(message.offset))
   assert.deepEqual(offsets, [0, 1, 2, 3, 4, 8, 9])
 })
@@ -202,9 +201,9 @@ test('a reader skips gaps', async () => {
 test('a snapshot is restored', async () => {
   const topic = kafka.topic('orders')
   await topic.send('one')
-  const snapshot = await kafka.snapshot()
+  const snapshot = await kafka.api.takeSnapshot()
   await topic.send('two')
-  await kafka.restore(snapshot)
+  await kafka.api.restore(snapshot)
   assert.deepEqual(await topic.values(), ['one'])
 })
 // --8<-- [end:snapshot]
@@ -212,7 +211,7 @@ test('a snapshot is restored', async () => {
 // --8<-- [start:requests]
 test('the number of requests', async () => {
   await produce('7', 'one')
-  assert.equal(await kafka.requests.count('Produce'), 1)
-  assert.deepEqual(await kafka.requests.unsupported(), {})
+  assert.equal((await kafka.api.countRequests({ apis: ['Produce'] })).count, 1)
+  assert.deepEqual((await kafka.api.listUnsupported()).counts, {})
 })
 // --8<-- [end:requests]

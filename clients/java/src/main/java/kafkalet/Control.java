@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import kafkalet.Api.SentRecord;
 
 /**
  * The operations on a running broker: send, read and wait for records, and use groups, faults and the clock.
@@ -53,12 +54,19 @@ public abstract class Control {
         return new Group(this, id);
     }
 
-    /**
-     * The description of a fault for the requests of an API, such as {@code Produce}, or of several; by default of all.
-     * {@link NewFault#start} sets the fault.
-     */
-    public NewFault fault(String... apis) {
-        return new NewFault(this, apis);
+    /** All operations of the control API. */
+    public Api api() {
+        return new Api(this);
+    }
+
+    /** Sets a fault for the requests of an API, such as {@code Produce}. It stays until it is closed. */
+    public Fault fault(String api, Api.NewFault options) {
+        return fault(options.api(api));
+    }
+
+    /** Sets a fault for the requests that the options name, by default all. It stays until it is closed. */
+    public Fault fault(Api.NewFault options) {
+        return new Fault(this, api().addFault(options).id());
     }
 
     /** Begins a transaction without a client. It fences an older producer with the transactional id. */
@@ -71,61 +79,22 @@ public abstract class Control {
         return new Clock(this);
     }
 
-    /** The requests of clients since the start, or since {@link Requests#clear}. */
-    public Requests requests() {
-        return new Requests(this);
-    }
-
     /**
      * Waits until no request is in progress, no group with members has a lag and no transaction is open. After that,
      * a record that is missing will not arrive.
      */
     public void settle() {
-        control("POST", "/v1/settle", Map.of());
+        api().settle(new Api.Settle());
     }
 
     /** Like {@link #settle()}, with a timeout. */
     public void settle(Duration timeout) {
-        control("POST", "/v1/settle", Map.of("timeout_s", seconds(timeout)));
+        api().settle(new Api.Settle().timeoutS(seconds(timeout)));
     }
 
     /**
-     * Removes all topics, groups, transactions, faults and changed configs, and closes the connections of clients. The
-     * topics of the options are created again, empty.
-     */
-    public void reset() {
-        control("POST", "/v1/reset", null);
-    }
-
-    /** Returns a copy of the contents, a tar archive: topics, records, groups, transactions and configs. */
-    public byte[] snapshot() {
-        return send("GET", "/v1/snapshot", "application/json", new byte[0]);
-    }
-
-    /** Replaces the contents with those of a snapshot, and closes the connections of clients. */
-    public void restore(byte[] snapshot) {
-        send("POST", "/v1/restore", "application/octet-stream", snapshot);
-    }
-
-    /** Stops one of several brokers. Other replicas become leaders of its partitions. Ids begin with 1. */
-    public void stopBroker(int id) {
-        control("POST", "/v1/brokers/" + id + "/stop", null);
-    }
-
-    /** Starts a stopped broker again, on the same port. */
-    public void startBroker(int id) {
-        control("POST", "/v1/brokers/" + id + "/start", null);
-    }
-
-    /** Restarts every running broker, one after the other, each on the same port, and waits for its replicas. */
-    public void roll() {
-        control("POST", "/v1/roll", Map.of());
-    }
-
-    /**
-     * Calls the control API, for everything that has no method here. The OpenAPI document at {@code /openapi.json}
-     * lists all routes. If the environment variable KAFKALET_CONTROL_TOKEN is set, the broker requires it, and the
-     * client sends it.
+     * Calls a path of the control API. If the environment variable KAFKALET_CONTROL_TOKEN is set, the broker requires
+     * it, and the client sends it.
      *
      * @param path the path, which begins with {@code /v1}, and optionally a query
      * @param body the body, sent as JSON: maps, lists, strings, numbers and booleans; or null
@@ -138,7 +107,7 @@ public abstract class Control {
         return response.length == 0 ? Map.of() : asMap(Json.read(new String(response, StandardCharsets.UTF_8)));
     }
 
-    private byte[] send(String method, String path, String contentType, byte[] body) {
+    byte[] send(String method, String path, String contentType, byte[] body) {
         HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(controlUrl() + path))
                 .method(method, BodyPublishers.ofByteArray(body))
                 .header("Content-Type", contentType);
@@ -213,12 +182,12 @@ public abstract class Control {
         public Topic create(int partitions, Map<String, ?> config) {
             Map<String, String> texts = new LinkedHashMap<>();
             config.forEach((property, value) -> texts.put(property, String.valueOf(value)));
-            control.control("POST", "/v1/topics", Map.of("name", name, "partitions", partitions, "config", texts));
+            control.api().createTopic(new Api.NewTopic(name).partitions(partitions).config(texts));
             return this;
         }
 
         /** Sends values without keys. A topic that does not exist is created. */
-        public List<Position> send(String... values) {
+        public List<SentRecord> send(String... values) {
             return send(Arrays.stream(values).map(Message::of).toArray(Message[]::new));
         }
 
@@ -226,16 +195,15 @@ public abstract class Control {
          * Appends records as a producer with acks=all does, in one batch for each partition. A topic that does not
          * exist is created.
          */
-        public List<Position> send(Message... messages) {
+        public List<SentRecord> send(Message... messages) {
             List<Map<String, Object>> records = Arrays.stream(messages).map(message -> message.fields).toList();
-            return asMaps(control.control("POST", path + "/records", Map.of("records", records)).get("records"))
-                    .map(sent -> new Position(asInt(sent.get("partition")), asLong(sent.get("offset"))))
-                    .toList();
+            Map<String, Object> body = Map.of("records", records);
+            return new Api.SentRecords(control.control("POST", path + "/records", body)).records();
         }
 
         /** Returns the current end of the topic, for {@code since}. Only the broker reads it. */
         public String mark() {
-            return (String) control.control("GET", path + "/mark", null).get("mark");
+            return control.api().markTopic(name).mark();
         }
 
         /** Returns the records that a consumer with read_uncommitted can receive now, by partition and offset. */
@@ -363,9 +331,6 @@ public abstract class Control {
             return this;
         }
     }
-
-    /** The position of a record in a topic. */
-    public record Position(int partition, long offset) {}
 
     /** A header of a record; the value may be null. */
     public record Header(String name, byte[] value) {}
@@ -540,123 +505,64 @@ public abstract class Control {
 
     /** A consumer group, which need not exist. */
     public static final class Group {
-        private final Control control;
-        private final String path;
+        private final Api api;
+        private final String id;
 
         private Group(Control control, String id) {
-            this.control = control;
-            this.path = "/v1/groups/" + encoded(id);
+            this.api = control.api();
+            this.id = id;
         }
 
         /** Returns the state, members, committed offsets and lag of the group. */
-        public GroupState state() {
-            return new GroupState(control.control("GET", path, null));
+        public Api.Group state() {
+            return api.getGroup(id);
+        }
+
+        /** Returns the committed offset of a partition, or -1 if there is none. */
+        public long committed(String topic, int partition) {
+            return state().offsets().stream()
+                    .filter(each -> each.topic().equals(topic) && each.partition() == partition)
+                    .mapToLong(each -> each.committed() == null ? -1 : each.committed())
+                    .findFirst()
+                    .orElse(-1);
         }
 
         /** Waits until the total lag is at most {@code lag}. */
-        public GroupState waitForLag(long lag) {
-            return post("wait-for-lag", Map.of("lag", lag));
+        public Api.Group waitForLag(long lag) {
+            return api.waitForLag(id, new Api.WaitForLag().lag(lag));
         }
 
         /** Waits until the total lag is at most {@code lag}. */
-        public GroupState waitForLag(long lag, Duration timeout) {
-            return post("wait-for-lag", Map.of("lag", lag, "timeout_s", seconds(timeout)));
+        public Api.Group waitForLag(long lag, Duration timeout) {
+            return api.waitForLag(id, new Api.WaitForLag().lag(lag).timeoutS(seconds(timeout)));
         }
 
         /** Waits until the group has this number of members, all with their assignments. */
-        public GroupState waitUntilStable(int members) {
-            return post("wait-until-stable", Map.of("members", members));
+        public Api.Group waitUntilStable(int members) {
+            return api.waitUntilStable(id, new Api.WaitUntilStable().members(members));
         }
 
         /** Waits until the group has this number of members, all with their assignments. */
-        public GroupState waitUntilStable(int members, Duration timeout) {
-            return post("wait-until-stable", Map.of("members", members, "timeout_s", seconds(timeout)));
+        public Api.Group waitUntilStable(int members, Duration timeout) {
+            return api.waitUntilStable(id, new Api.WaitUntilStable().members(members).timeoutS(seconds(timeout)));
         }
 
         /** Removes a member, given by its member id or group.instance.id, as if its session had timed out. */
-        public GroupState evict(String member) {
-            return post("evict", Map.of("member_id", member));
+        public Api.Group evict(String member) {
+            return api.evictMember(id, new Api.EvictMember(member));
         }
 
         /** Commits an offset for all partitions of a topic. The group must have no members. */
-        public GroupState seek(String topic, long offset) {
-            return post("seek", Map.of("topic", topic, "offset", offset));
+        public Api.Group seek(String topic, long offset) {
+            return api.seekGroup(id, new Api.SeekGroup().topic(topic).offset(offset));
         }
 
         /**
          * Commits, for all partitions of a topic, the offset of the first record at or after this timestamp.
          * The group must have no members.
          */
-        public GroupState seek(String topic, Instant timestamp) {
-            return post("seek", Map.of("topic", topic, "timestamp", timestamp.toEpochMilli()));
-        }
-
-        private GroupState post(String action, Map<String, Object> body) {
-            return new GroupState(control.control("POST", path + "/" + action, body));
-        }
-    }
-
-    /**
-     * A snapshot of the state of a group.
-     *
-     * @param state the state as named by Kafka, such as {@code Stable} or {@code Empty}
-     * @param protocol {@code classic} or {@code consumer}
-     * @param lag the sum of the lags of all partitions
-     */
-    public record GroupState(String state, String protocol, List<Member> members, List<GroupOffset> offsets, long lag) {
-        private GroupState(Map<String, Object> json) {
-            this(
-                    (String) json.get("state"),
-                    (String) json.get("protocol"),
-                    asMaps(json.get("members")).map(Member::new).toList(),
-                    asMaps(json.get("offsets")).map(GroupOffset::new).toList(),
-                    asLong(json.get("total_lag")));
-        }
-
-        /** The committed offset of a partition, or -1 if there is none. */
-        public long committed(String topic, int partition) {
-            return offsets.stream()
-                    .filter(each -> each.topic.equals(topic) && each.partition == partition)
-                    .mapToLong(GroupOffset::committed)
-                    .findFirst()
-                    .orElse(-1);
-        }
-    }
-
-    /**
-     * A member of a group.
-     *
-     * @param instanceId the group.instance.id of a static member, or null
-     * @param assignment the partitions of each topic that the member may read
-     */
-    public record Member(
-            String memberId, String clientId, String instanceId, Map<String, List<Integer>> assignment) {
-        private Member(Map<String, Object> json) {
-            this(
-                    (String) json.get("member_id"),
-                    (String) json.get("client_id"),
-                    (String) json.get("instance_id"),
-                    asMaps(json.get("assignment"))
-                            .collect(Collectors.groupingBy(
-                                    place -> (String) place.get("topic"),
-                                    Collectors.mapping(place -> asInt(place.get("partition")), Collectors.toList()))));
-        }
-    }
-
-    /**
-     * The position of a group in a partition.
-     *
-     * @param committed the committed offset, or -1 if there is none
-     * @param end the end of the records that the consumers can receive
-     */
-    public record GroupOffset(String topic, int partition, long committed, long end, long lag) {
-        private GroupOffset(Map<String, Object> json) {
-            this(
-                    (String) json.get("topic"),
-                    asInt(json.get("partition")),
-                    json.get("committed") == null ? -1 : asLong(json.get("committed")),
-                    asLong(json.get("end")),
-                    asLong(json.get("lag")));
+        public Api.Group seek(String topic, Instant timestamp) {
+            return api.seekGroup(id, new Api.SeekGroup().topic(topic).timestamp(timestamp.toEpochMilli()));
         }
     }
 
@@ -672,13 +578,13 @@ public abstract class Control {
      */
     public static final class Transaction implements AutoCloseable {
         private final Control control;
-        private final String path;
+        private final String id;
         private boolean hasEnded;
 
         private Transaction(Control control, String transactionalId) {
             this.control = control;
-            this.path = "/v1/transactions/" + encoded(transactionalId);
-            control.control("POST", path + "/begin", Map.of());
+            this.id = transactionalId;
+            control.api().beginTransaction(id, new Api.BeginTransaction());
         }
 
         /** Appends values without keys to a topic in the transaction. */
@@ -691,20 +597,20 @@ public abstract class Control {
             for (Message message : messages) {
                 Map<String, Object> body = new LinkedHashMap<>(message.fields);
                 body.put("topic", topic);
-                control.control("POST", path + "/records", body);
+                control.control("POST", "/v1/transactions/" + encoded(id) + "/records", body);
             }
         }
 
         /** Commits the transaction, and waits until all markers are written. */
         public void commit() {
             hasEnded = true;
-            control.control("POST", path + "/commit", null);
+            control.api().commitTransaction(id);
         }
 
         /** Aborts the transaction, and waits until all markers are written. */
         public void abort() {
             hasEnded = true;
-            control.control("POST", path + "/abort", Map.of());
+            control.api().abortTransaction(id, new Api.AbortTransaction());
         }
 
         /** Aborts the transaction unless it was committed or aborted before. */
@@ -716,113 +622,41 @@ public abstract class Control {
         }
     }
 
-    /** A fault that is not set yet: the requests that match, on which of them it fires, and what happens to them. */
-    public static final class NewFault {
-        private final Control control;
-        private final Map<String, Object> fields = new LinkedHashMap<>();
-
-        private NewFault(Control control, String... apis) {
-            this.control = control;
-            fields.put("api", apis.length == 0 ? null : List.of(apis));
-        }
-
-        /** The error of the response, such as NOT_LEADER_OR_FOLLOWER. */
-        public NewFault error(String name) {
-            return option("error", name);
-        }
-
-        /** The time before the request is handled. */
-        public NewFault delay(Duration delay) {
-            return option("delay", seconds(delay));
-        }
-
-        /** Holds the request until the fault is released or closed. */
-        public NewFault hang() {
-            return option("hang", true);
-        }
-
-        /** Handles the request, but does not send its response. */
-        public NewFault dropResponse() {
-            return option("drop_response", true);
-        }
-
-        /** Closes the connection before the request is handled. */
-        public NewFault disconnectBefore() {
-            return option("disconnect", "before");
-        }
-
-        /** Closes the connection after the request is handled, instead of sending the response. */
-        public NewFault disconnectAfter() {
-            return option("disconnect", "after");
-        }
-
-        /** Only requests that name this topic. */
-        public NewFault topic(String topic) {
-            return option("topic", topic);
-        }
-
-        /** Only requests that name this partition. */
-        public NewFault partition(int partition) {
-            return option("partition", partition);
-        }
-
-        /** Only requests of this client. */
-        public NewFault clientId(String clientId) {
-            return option("client_id", clientId);
-        }
-
-        /** The number of requests on which the fault fires; by default all that match. */
-        public NewFault times(int times) {
-            return option("times", times);
-        }
-
-        /** Any other option of {@code POST /v1/faults}, such as {@code nth}. */
-        public NewFault option(String name, Object value) {
-            fields.put(name, value);
-            return this;
-        }
-
-        /** Sets the fault. It stays until it is closed. */
-        public Fault start() {
-            return new Fault(control, control.control("POST", "/v1/faults", fields));
-        }
-    }
-
     /**
      * A fault that is set.
      *
      * <pre>{@code
-     * try (Fault fault = kafka.fault("Produce").error("NOT_LEADER_OR_FOLLOWER").times(2).start()) {
+     * try (Fault fault = kafka.fault("Produce", new NewFault().error("NOT_LEADER_OR_FOLLOWER").times(2))) {
      * }</pre>
      */
     public static final class Fault implements AutoCloseable {
-        private final Control control;
-        private final String path;
+        private final Api api;
+        private final long id;
         private boolean isClosed;
 
-        private Fault(Control control, Map<String, Object> json) {
-            this.control = control;
-            this.path = "/v1/faults/" + json.get("id");
+        private Fault(Control control, long id) {
+            this.api = control.api();
+            this.id = id;
         }
 
         /** How often the fault has fired. It must not have been closed. */
-        public int fired() {
-            return asInt(control.control("GET", path, null).get("fired"));
+        public long fired() {
+            return api.getFault(id).fired();
         }
 
         /** Waits until the fault has fired n times. */
         public void waitUntilFired(int n) {
-            control.control("POST", path + "/wait", Map.of("n", n));
+            api.waitForFault(id, new Api.WaitForFault().n(n));
         }
 
         /** Waits until the fault has fired n times. */
         public void waitUntilFired(int n, Duration timeout) {
-            control.control("POST", path + "/wait", Map.of("n", n, "timeout_s", seconds(timeout)));
+            api.waitForFault(id, new Api.WaitForFault().n(n).timeoutS(seconds(timeout)));
         }
 
         /** Handles the requests that the fault holds. */
         public void release() {
-            control.control("POST", path + "/release", null);
+            api.releaseFault(id);
         }
 
         /**
@@ -836,7 +670,7 @@ public abstract class Control {
                 return;
             }
             isClosed = true;
-            Object unfired = control.control("DELETE", path, null).get("unfired");
+            String unfired = api.removeFault(id).unfired();
             if (unfired != null) {
                 throw new AssertionError(unfired);
             }
@@ -853,7 +687,7 @@ public abstract class Control {
 
         /** The time of the brokers. */
         public Instant now() {
-            return Instant.ofEpochMilli(asLong(control.control("GET", "/v1/clock", null).get("now_ms")));
+            return Instant.ofEpochMilli(control.api().getClock().nowMs());
         }
 
         /**
@@ -861,40 +695,12 @@ public abstract class Control {
          * do not expire.
          */
         public void advance(Duration duration) {
-            control.control("POST", "/v1/clock/advance", Map.of("seconds", seconds(duration)));
+            control.api().advanceClock(new Api.AdvanceClock().seconds(seconds(duration)));
         }
 
         /** Like {@link #advance}, but sessions of members also expire, and long polls end. */
         public void advanceWithSessions(Duration duration) {
-            control.control("POST", "/v1/clock/advance", Map.of("seconds", seconds(duration), "sessions", true));
-        }
-    }
-
-    /** The requests of clients. */
-    public static final class Requests {
-        private final Control control;
-
-        private Requests(Control control) {
-            this.control = control;
-        }
-
-        /** The number of requests for APIs, such as {@code Produce}, by all clients; of all APIs by default. */
-        public long count(String... apis) {
-            String path = "/v1/requests/count?apis=" + encoded(String.join(",", apis));
-            return asLong(control.control("GET", path, null).get("count"));
-        }
-
-        /** The number of requests that the broker does not serve, by API. */
-        public Map<String, Long> unsupported() {
-            Map<String, Object> counts =
-                    asMap(control.control("GET", "/v1/requests/unsupported", null).get("counts"));
-            return counts.entrySet().stream()
-                    .collect(Collectors.toMap(Map.Entry::getKey, entry -> asLong(entry.getValue())));
-        }
-
-        /** Forgets all requests so far. */
-        public void clear() {
-            control.control("DELETE", "/v1/requests", null);
+            control.api().advanceClock(new Api.AdvanceClock().seconds(seconds(duration)).sessions(true));
         }
     }
 

@@ -11,13 +11,13 @@ import java.time.Instant;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import kafkalet.Api.NewFault;
+import kafkalet.Api.SentRecord;
 import kafkalet.Control.ControlException;
 import kafkalet.Control.Fault;
 import kafkalet.Control.Group;
-import kafkalet.Control.GroupState;
 import kafkalet.Control.Match;
 import kafkalet.Control.Message;
-import kafkalet.Control.Position;
 import kafkalet.Control.Read;
 import kafkalet.Control.Topic;
 import kafkalet.Control.TopicRecord;
@@ -46,7 +46,7 @@ class ControlTest {
     void recordKeepsEveryByte() {
         byte[] bytes = {(byte) 0xff, 0};
         Topic topic = kafka.topic("bytes");
-        List<Position> sent = topic.send(
+        List<SentRecord> sent = topic.send(
                 Message.of("ü\0")
                         .key(bytes)
                         .header("a", bytes)
@@ -54,7 +54,7 @@ class ControlTest {
                         .timestamp(Instant.ofEpochMilli(5)),
                 Message.tombstone("k"),
                 Message.of(""));
-        assertEquals(List.of(new Position(0, 0), new Position(0, 1), new Position(0, 2)), sent);
+        assertEquals(List.of(0L, 1L, 2L), sent.stream().map(SentRecord::offset).toList());
         TopicRecord first = topic.records().get(0);
         assertEquals("bytes", first.topic());
         assertEquals(0, first.offset());
@@ -95,7 +95,7 @@ class ControlTest {
         Topic topic = kafka.topic("replaced");
         topic.send(Message.of("a"), Message.of("b"), Message.of("c"));
         String mark = topic.mark();
-        kafka.control("POST", "/v1/topics/replaced/partitions/0/truncate", Map.of("offset", 1));
+        kafka.api().truncateLog("replaced", 0, new Api.LogOffset(1));
         topic.send("new");
         assertEquals(List.of("new"), topic.values(Read.uncommitted().since(mark)));
         assertEquals(1, topic.waitFor(1, Match.any().since(mark)).get(0).offset());
@@ -160,21 +160,21 @@ class ControlTest {
     void groupSeeksWithoutMembers() {
         kafka.topic("sought").send("a", "b", "c");
         Group group = kafka.group("seeking");
-        GroupState state = group.seek("sought", 1);
+        Api.Group state = group.seek("sought", 1);
         assertEquals("Empty", state.state());
-        assertEquals(1, state.committed("sought", 0));
-        assertEquals(-1, state.committed("sought", 5));
-        assertEquals(2, state.lag());
-        assertEquals(3, group.seek("sought", Instant.EPOCH).lag());
+        assertEquals(1, group.committed("sought", 0));
+        assertEquals(-1, group.committed("sought", 5));
+        assertEquals(2, state.totalLag());
+        assertEquals(3, group.seek("sought", Instant.EPOCH).totalLag());
         assertFails(() -> group.waitForLag(0, SHORT), "seeking", "lag");
         assertFails(() -> group.waitUntilStable(2, SHORT), "seeking", "2 members");
         assertMessage(assertThrows(ControlException.class, () -> group.evict("missing")), "missing");
-        assertEquals(3, group.state().lag());
+        assertEquals(3, group.state().totalLag());
     }
 
     @Test
     void faultThatNeverFiredFails() {
-        Fault fault = kafka.fault("Produce").error("NOT_LEADER_OR_FOLLOWER").start();
+        Fault fault = kafka.fault("Produce", new NewFault().error("NOT_LEADER_OR_FOLLOWER"));
         assertEquals(0, fault.fired());
         assertFails(() -> fault.waitUntilFired(1, SHORT), "Produce");
         fault.release();
@@ -185,37 +185,37 @@ class ControlTest {
     @Test
     void faultThatNeverFiredDoesNotHideAnEarlierError() {
         IllegalStateException error = assertThrows(IllegalStateException.class, () -> {
-            try (Fault fault = kafka.fault().dropResponse().clientId("c").start()) {
+            try (Fault fault = kafka.fault(new NewFault().dropResponse(true).clientId("c"))) {
                 throw new IllegalStateException("earlier");
             }
         });
         assertEquals("earlier", error.getMessage());
         assertEquals(1, error.getSuppressed().length);
-        assertEquals(Map.of("faults", List.of()), kafka.control("GET", "/v1/faults", null));
+        assertEquals(List.of(), kafka.api().listFaults().faults());
     }
 
     @Test
     void everyOptionReachesTheFault() {
-        Fault fault = kafka.fault("Fetch", "Produce")
-                .delay(Duration.ofMillis(1500))
-                .disconnectAfter()
+        Fault fault = kafka.fault(new NewFault()
+                .api(List.of("Fetch", "Produce"))
+                .delay(1.5)
+                .disconnect("after")
                 .topic("orders")
                 .partition(0)
                 .clientId("c")
                 .times(2)
-                .option("broker", 1)
-                .start();
+                .broker(1));
         assertFails(
                 fault::close,
                 "Fetch", "Produce", "delay=1.5", "after", "orders", "partition=0", "client_id='c'",
                 "times=2", "broker=1");
-        assertFails(kafka.fault("Fetch").disconnectBefore().hang().start()::close, "before", "hang");
+        assertFails(kafka.fault("Fetch", new NewFault().disconnect("before").hang(true))::close, "before", "hang");
     }
 
     @Test
     void unknownErrorNameIsRefused() {
         assertMessage(
-                assertThrows(ControlException.class, () -> kafka.fault("Produce").error("NOT_LEADR").start()),
+                assertThrows(ControlException.class, () -> kafka.fault("Produce", new NewFault().error("NOT_LEADR"))),
                 "NOT_LEADR");
     }
 
@@ -257,13 +257,13 @@ class ControlTest {
         try (Kafkalet own = Kafkalet.options().start()) {
             Topic topic = own.topic("orders");
             topic.send("one");
-            byte[] snapshot = own.snapshot();
-            own.reset();
+            byte[] snapshot = own.api().takeSnapshot();
+            own.api().reset();
             String mark = topic.mark();
-            own.restore(snapshot);
+            own.api().restore(snapshot);
             assertEquals(List.of("one"), topic.values(Read.uncommitted().since(mark)));
             assertEquals(List.of("one"), topic.values());
-            ControlException error = assertThrows(ControlException.class, () -> own.restore(new byte[5]));
+            ControlException error = assertThrows(ControlException.class, () -> own.api().restore(new byte[5]));
             assertMessage(error, "snapshot");
         }
     }
@@ -272,10 +272,10 @@ class ControlTest {
     void brokersStopAndStart() throws Exception {
         try (Kafkalet cluster = Kafkalet.options().brokers(2).start()) {
             String second = cluster.bootstrapServers().split(",")[1];
-            cluster.stopBroker(2);
+            cluster.api().stopBroker(2);
             KafkaletTest.assertRefused(second);
-            cluster.startBroker(2);
-            cluster.roll();
+            cluster.api().startBroker(2);
+            cluster.api().rollBrokers(new Api.Roll());
             KafkaletTest.connect(second);
         }
     }
@@ -283,10 +283,11 @@ class ControlTest {
     @Test
     void requestsAreCounted() {
         try (Kafkalet own = Kafkalet.options().start()) {
-            assertEquals(0, own.requests().count());
-            assertEquals(0, own.requests().count("Produce", "Fetch"));
-            assertEquals(Map.of(), own.requests().unsupported());
-            own.requests().clear();
+            assertEquals(0, own.api().countRequests(new Api.CountRequestsQuery()).count());
+            Api.CountRequestsQuery both = new Api.CountRequestsQuery().apis(List.of("Produce", "Fetch"));
+            assertEquals(0, own.api().countRequests(both).count());
+            assertEquals(Map.of(), own.api().listUnsupported().counts());
+            own.api().clearRequests();
         }
     }
 }

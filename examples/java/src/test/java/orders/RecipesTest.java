@@ -13,6 +13,8 @@ import java.util.Map;
 import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import kafkalet.Api;
+import kafkalet.Api.NewFault;
 import kafkalet.Control.Group;
 import kafkalet.Control.Match;
 import kafkalet.Control.Message;
@@ -134,7 +136,8 @@ class RecipesTest {
         try (var consumer = consumer()) {
             poll(consumer, 1);
             consumer.commitSync();
-            assertEquals(1, kafka.group("billing").waitForLag(0).committed("orders", 0));
+            kafka.group("billing").waitForLag(0);
+            assertEquals(1, kafka.group("billing").committed("orders", 0));
         }
     }
     // --8<-- [end:commit]
@@ -181,8 +184,7 @@ class RecipesTest {
     void release() {
         var options = Kafkalet.options().version("3.9").topics("orders:6").property("message.max.bytes", 1000);
         try (Kafkalet broker = options.start()) {
-            var partitions = (List<?>) broker.control("GET", "/v1/topics/orders", null).get("partitions");
-            assertEquals(6, partitions.size());
+            assertEquals(6, broker.api().getTopic("orders").partitions().size());
         }
     }
     // --8<-- [end:release]
@@ -192,10 +194,10 @@ class RecipesTest {
     void leaderStops() {
         try (var cluster = Kafkalet.options().brokers(3).property("default.replication.factor", 3).start()) {
             Topic topic = cluster.topic("orders").create(1);
-            cluster.stopBroker(1);
+            cluster.api().stopBroker(1);
             topic.send("one");
-            cluster.startBroker(1);
-            cluster.roll(); // restarts every broker, one after the other
+            cluster.api().startBroker(1);
+            cluster.api().rollBrokers(new Api.Roll()); // restarts every broker, one after the other
             assertEquals(List.of("one"), topic.values());
         }
     }
@@ -214,7 +216,7 @@ class RecipesTest {
     // --8<-- [start:fault]
     @Test
     void producerRetries() throws Exception {
-        try (var fault = kafka.fault("Produce").error("NOT_LEADER_OR_FOLLOWER").times(2).start()) {
+        try (var fault = kafka.fault("Produce", new NewFault().error("NOT_LEADER_OR_FOLLOWER").times(2))) {
             produce("7", "one");
         } // fails unless the fault has fired twice
         assertEquals(List.of("one"), kafka.topic("orders").values());
@@ -224,8 +226,8 @@ class RecipesTest {
     // --8<-- [start:lost_response]
     @Test
     void responseIsLost() throws Exception {
-        try (var lost = kafka.fault("Produce").disconnectAfter().times(1).start();
-                var slow = kafka.fault("Metadata").delay(Duration.ofMillis(100)).start()) {
+        try (var lost = kafka.fault("Produce", new NewFault().disconnect("after").times(1));
+                var slow = kafka.fault("Metadata", new NewFault().delay(0.1))) {
             produce("7", "one");
         }
         assertEquals(List.of("one"), kafka.topic("orders").values()); // sent twice, not duplicated
@@ -236,7 +238,7 @@ class RecipesTest {
     @Test
     void requestIsHeld() throws Exception {
         Future<?> sent;
-        try (var fault = kafka.fault("Produce").hang().start()) { // until the end, or fault.release()
+        try (var fault = kafka.fault("Produce", new NewFault().hang(true))) { // until the end, or fault.release()
             sent = inBackground(() -> produce("7", "one"));
             fault.waitUntilFired(1);
             assertEquals(1, fault.fired());
@@ -250,8 +252,7 @@ class RecipesTest {
     @Test
     void readerSkipsGaps() {
         kafka.topic("orders").create(1);
-        var gap = Map.of("kind", "gap", "first", 5, "size", 3, "after", 2);
-        kafka.control("POST", "/v1/topics/orders/partitions/0/shape", gap);
+        kafka.api().shapeLog("orders", 0, new Api.ShapeLog("gap").first(5).size(3).after(2));
         try (var consumer = consumer()) {
             assertEquals(9, poll(consumer, 7).get(6).offset());
         }
@@ -263,9 +264,9 @@ class RecipesTest {
     void snapshot() {
         Topic topic = kafka.topic("orders");
         topic.send("one");
-        byte[] snapshot = kafka.snapshot();
+        byte[] snapshot = kafka.api().takeSnapshot();
         topic.send("two");
-        kafka.restore(snapshot);
+        kafka.api().restore(snapshot);
         assertEquals(List.of("one"), topic.values());
     }
     // --8<-- [end:snapshot]
@@ -274,8 +275,9 @@ class RecipesTest {
     @Test
     void numberOfRequests() throws Exception {
         produce("7", "one");
-        assertEquals(1, kafka.requests().count("Produce"));
-        assertEquals(Map.of(), kafka.requests().unsupported());
+        var produced = new Api.CountRequestsQuery().apis(List.of("Produce"));
+        assertEquals(1, kafka.api().countRequests(produced).count());
+        assertEquals(Map.of(), kafka.api().listUnsupported().counts());
     }
     // --8<-- [end:requests]
 }

@@ -1,0 +1,353 @@
+// A method of each operation of kafkalet's control API.
+//
+// Written by `python -m tools.clients` from kafkalet/control/openapi.json.
+
+/** The operations of the API. `call` sends a request, and resolves to its response: JSON or bytes. */
+export class Api {
+  #call
+
+  constructor (call) {
+    this.#call = call
+  }
+
+  async getCluster () {
+    return await this.#call('GET', '/v1/cluster')
+  }
+
+  async listTopics (parameters = {}) {
+    return await this.#call('GET', `/v1/topics${query(parameters)}`)
+  }
+
+  async createTopic (body) {
+    return await this.#call('POST', '/v1/topics', body)
+  }
+
+  async getTopic (name) {
+    return await this.#call('GET', `/v1/topics/${encodeURIComponent(name)}`)
+  }
+
+  async deleteTopic (name) {
+    return await this.#call('DELETE', `/v1/topics/${encodeURIComponent(name)}`)
+  }
+
+  async markTopic (name) {
+    return await this.#call('GET', `/v1/topics/${encodeURIComponent(name)}/mark`)
+  }
+
+  async getPartition (name, partition) {
+    return await this.#call('GET', `/v1/topics/${encodeURIComponent(name)}/partitions/${encodeURIComponent(partition)}`)
+  }
+
+  async sendRecords (name, body) {
+    return await this.#call('POST', `/v1/topics/${encodeURIComponent(name)}/records`, body)
+  }
+
+  async readRecords (name, parameters = {}) {
+    return await this.#call('GET', `/v1/topics/${encodeURIComponent(name)}/records${query(parameters)}`)
+  }
+
+  async waitForRecords (name, body) {
+    return await this.#call('POST', `/v1/topics/${encodeURIComponent(name)}/wait`, body)
+  }
+
+  async listGroups () {
+    return await this.#call('GET', '/v1/groups')
+  }
+
+  async getGroup (groupId) {
+    return await this.#call('GET', `/v1/groups/${encodeURIComponent(groupId)}`)
+  }
+
+  async deleteGroup (groupId) {
+    return await this.#call('DELETE', `/v1/groups/${encodeURIComponent(groupId)}`)
+  }
+
+  async evictMember (groupId, body) {
+    return await this.#call('POST', `/v1/groups/${encodeURIComponent(groupId)}/evict`, body)
+  }
+
+  async rebalanceGroup (groupId) {
+    return await this.#call('POST', `/v1/groups/${encodeURIComponent(groupId)}/rebalance`)
+  }
+
+  async seekGroup (groupId, body) {
+    return await this.#call('POST', `/v1/groups/${encodeURIComponent(groupId)}/seek`, body)
+  }
+
+  async waitForLag (groupId, body) {
+    return await this.#call('POST', `/v1/groups/${encodeURIComponent(groupId)}/wait-for-lag`, body)
+  }
+
+  async waitUntilStable (groupId, body) {
+    return await this.#call('POST', `/v1/groups/${encodeURIComponent(groupId)}/wait-until-stable`, body)
+  }
+
+  async waitForCommit (groupId, body) {
+    return await this.#call('POST', `/v1/groups/${encodeURIComponent(groupId)}/wait-for-commit`, body)
+  }
+
+  async moveGroupCoordinator (groupId, body) {
+    return await this.#call('POST', `/v1/groups/${encodeURIComponent(groupId)}/coordinator`, body)
+  }
+
+  async settle (body) {
+    return await this.#call('POST', '/v1/settle', body)
+  }
+
+  async listTransactions () {
+    return await this.#call('GET', '/v1/transactions')
+  }
+
+  async getTransaction (transactionalId) {
+    return await this.#call('GET', `/v1/transactions/${encodeURIComponent(transactionalId)}`)
+  }
+
+  async moveTransactionCoordinator (transactionalId, body) {
+    return await this.#call('POST', `/v1/transactions/${encodeURIComponent(transactionalId)}/coordinator`, body)
+  }
+
+  async waitForTransaction (transactionalId, body) {
+    return await this.#call('POST', `/v1/transactions/${encodeURIComponent(transactionalId)}/wait`, body)
+  }
+
+  async beginTransaction (transactionalId, body) {
+    return await this.#call('POST', `/v1/transactions/${encodeURIComponent(transactionalId)}/begin`, body)
+  }
+
+  async sendInTransaction (transactionalId, body) {
+    return await this.#call('POST', `/v1/transactions/${encodeURIComponent(transactionalId)}/records`, body)
+  }
+
+  async sendOffsetsInTransaction (transactionalId, body) {
+    return await this.#call('POST', `/v1/transactions/${encodeURIComponent(transactionalId)}/offsets`, body)
+  }
+
+  async commitTransaction (transactionalId) {
+    return await this.#call('POST', `/v1/transactions/${encodeURIComponent(transactionalId)}/commit`)
+  }
+
+  async abortTransaction (transactionalId, body) {
+    return await this.#call('POST', `/v1/transactions/${encodeURIComponent(transactionalId)}/abort`, body)
+  }
+
+  async listRequests (parameters = {}) {
+    return await this.#call('GET', `/v1/requests${query(parameters)}`)
+  }
+
+  async clearRequests () {
+    return await this.#call('DELETE', '/v1/requests')
+  }
+
+  async countRequests (parameters = {}) {
+    return await this.#call('GET', `/v1/requests/count${query(parameters)}`)
+  }
+
+  async listRequestCounts () {
+    return await this.#call('GET', '/v1/requests/counts')
+  }
+
+  async listUnsupported () {
+    return await this.#call('GET', '/v1/requests/unsupported')
+  }
+
+  async waitForRequests (body) {
+    return await this.#call('POST', '/v1/requests/wait', body)
+  }
+
+  async listConnections () {
+    return await this.#call('GET', '/v1/connections')
+  }
+
+  async resetConnection (id) {
+    return await this.#call('POST', `/v1/connections/${encodeURIComponent(id)}/reset`)
+  }
+
+  async halfCloseConnection (id) {
+    return await this.#call('POST', `/v1/connections/${encodeURIComponent(id)}/half-close`)
+  }
+
+  async silenceConnection (id) {
+    return await this.#call('POST', `/v1/connections/${encodeURIComponent(id)}/black-hole`)
+  }
+
+  async listFaults () {
+    return await this.#call('GET', '/v1/faults')
+  }
+
+  async addFault (body) {
+    return await this.#call('POST', '/v1/faults', body)
+  }
+
+  async removeFaults () {
+    return await this.#call('DELETE', '/v1/faults')
+  }
+
+  async getFault (faultId) {
+    return await this.#call('GET', `/v1/faults/${encodeURIComponent(faultId)}`)
+  }
+
+  async removeFault (faultId) {
+    return await this.#call('DELETE', `/v1/faults/${encodeURIComponent(faultId)}`)
+  }
+
+  async releaseFault (faultId) {
+    return await this.#call('POST', `/v1/faults/${encodeURIComponent(faultId)}/release`)
+  }
+
+  async waitForFault (faultId, body) {
+    return await this.#call('POST', `/v1/faults/${encodeURIComponent(faultId)}/wait`, body)
+  }
+
+  async getClock () {
+    return await this.#call('GET', '/v1/clock')
+  }
+
+  async advanceClock (body) {
+    return await this.#call('POST', '/v1/clock/advance', body)
+  }
+
+  async listSegments (name, partition) {
+    return await this.#call('GET', `/v1/topics/${encodeURIComponent(name)}/partitions/${encodeURIComponent(partition)}/segments`)
+  }
+
+  async listBatches (name, partition, parameters = {}) {
+    return await this.#call('GET', `/v1/topics/${encodeURIComponent(name)}/partitions/${encodeURIComponent(partition)}/batches${query(parameters)}`)
+  }
+
+  async runCleaner (body) {
+    return await this.#call('POST', '/v1/cleaner/run', body)
+  }
+
+  async runRetention () {
+    return await this.#call('POST', '/v1/retention/run')
+  }
+
+  async appendBatches (name, partition, body) {
+    return await this.#call('POST', `/v1/topics/${encodeURIComponent(name)}/partitions/${encodeURIComponent(partition)}/append-batches`, body)
+  }
+
+  async shapeLog (name, partition, body) {
+    return await this.#call('POST', `/v1/topics/${encodeURIComponent(name)}/partitions/${encodeURIComponent(partition)}/shape`, body)
+  }
+
+  async advanceLogStart (name, partition, body) {
+    return await this.#call('POST', `/v1/topics/${encodeURIComponent(name)}/partitions/${encodeURIComponent(partition)}/advance-log-start`, body)
+  }
+
+  async truncateLog (name, partition, body) {
+    return await this.#call('POST', `/v1/topics/${encodeURIComponent(name)}/partitions/${encodeURIComponent(partition)}/truncate`, body)
+  }
+
+  async holdHighWatermark (name, partition, body) {
+    return await this.#call('POST', `/v1/topics/${encodeURIComponent(name)}/partitions/${encodeURIComponent(partition)}/hold-high-watermark`, body)
+  }
+
+  async releaseHighWatermark (name, partition) {
+    return await this.#call('POST', `/v1/topics/${encodeURIComponent(name)}/partitions/${encodeURIComponent(partition)}/release-high-watermark`)
+  }
+
+  async moveLeader (name, partition, body) {
+    return await this.#call('POST', `/v1/topics/${encodeURIComponent(name)}/partitions/${encodeURIComponent(partition)}/leader`, body)
+  }
+
+  async startLeaderEpoch (name, partition) {
+    return await this.#call('POST', `/v1/topics/${encodeURIComponent(name)}/partitions/${encodeURIComponent(partition)}/new-leader-epoch`)
+  }
+
+  async takeOffline (name, partition, body) {
+    return await this.#call('POST', `/v1/topics/${encodeURIComponent(name)}/partitions/${encodeURIComponent(partition)}/take-offline`, body)
+  }
+
+  async bringOnline (name, partition, body) {
+    return await this.#call('POST', `/v1/topics/${encodeURIComponent(name)}/partitions/${encodeURIComponent(partition)}/bring-online`, body)
+  }
+
+  async shrinkIsr (name, partition, body) {
+    return await this.#call('POST', `/v1/topics/${encodeURIComponent(name)}/partitions/${encodeURIComponent(partition)}/shrink-isr`, body)
+  }
+
+  async expandIsr (name, partition) {
+    return await this.#call('POST', `/v1/topics/${encodeURIComponent(name)}/partitions/${encodeURIComponent(partition)}/expand-isr`)
+  }
+
+  async listBrokers () {
+    return await this.#call('GET', '/v1/brokers')
+  }
+
+  async getBroker (nodeId) {
+    return await this.#call('GET', `/v1/brokers/${encodeURIComponent(nodeId)}`)
+  }
+
+  async stopBroker (nodeId) {
+    return await this.#call('POST', `/v1/brokers/${encodeURIComponent(nodeId)}/stop`)
+  }
+
+  async startBroker (nodeId) {
+    return await this.#call('POST', `/v1/brokers/${encodeURIComponent(nodeId)}/start`)
+  }
+
+  async holdReplication (nodeId, body) {
+    return await this.#call('POST', `/v1/brokers/${encodeURIComponent(nodeId)}/hold-replication`, body)
+  }
+
+  async releaseReplication (nodeId, body) {
+    return await this.#call('POST', `/v1/brokers/${encodeURIComponent(nodeId)}/release-replication`, body)
+  }
+
+  async refuseConnections (nodeId) {
+    return await this.#call('POST', `/v1/brokers/${encodeURIComponent(nodeId)}/refuse-connections`)
+  }
+
+  async acceptConnections (nodeId) {
+    return await this.#call('POST', `/v1/brokers/${encodeURIComponent(nodeId)}/accept-connections`)
+  }
+
+  async rollBrokers (body) {
+    return await this.#call('POST', '/v1/roll', body)
+  }
+
+  async listAcls () {
+    return await this.#call('GET', '/v1/acls')
+  }
+
+  async addAcls (body) {
+    return await this.#call('POST', '/v1/acls', body)
+  }
+
+  async removeAcl (parameters) {
+    return await this.#call('DELETE', `/v1/acls${query(parameters)}`)
+  }
+
+  async listUsers () {
+    return await this.#call('GET', '/v1/users')
+  }
+
+  async addUser (body) {
+    return await this.#call('POST', '/v1/users', body)
+  }
+
+  async removeUser (name) {
+    return await this.#call('DELETE', `/v1/users/${encodeURIComponent(name)}`)
+  }
+
+  async getClientConfig (parameters = {}) {
+    return await this.#call('GET', `/v1/client-config${query(parameters)}`)
+  }
+
+  async reset () {
+    return await this.#call('POST', '/v1/reset')
+  }
+
+  async takeSnapshot () {
+    return await this.#call('GET', '/v1/snapshot')
+  }
+
+  async restore (file) {
+    return await this.#call('POST', '/v1/restore', file)
+  }
+}
+
+function query (parameters) {
+  const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== null)
+  return `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`
+}
