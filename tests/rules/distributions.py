@@ -29,13 +29,14 @@ LEFT_OUT = {ROOT: {".ci"}, ROOT / "spark": {"tests"}}
 
 
 def check_wheel(wheel: Path) -> None:
-    """Check that the wheel of kafkalet has its modules, web page, recordings and report, and nothing else.
+    """Check that the wheel of kafkalet has its modules, web page, recordings and the like, and nothing else.
 
     It has neither the scenarios that produced the recordings nor the recorder.
     """
     page = {path.relative_to(ROOT).as_posix() for path in (ROOT / "kafkalet" / "control" / "page").iterdir()}
     recordings = {path.relative_to(ROOT).as_posix() for path in RECORDINGS.iterdir()}
-    check_contents(wheel, SOURCE, page | recordings | {"kafkalet/conformance/reports/page.html"})
+    others = {"kafkalet/aio.pyi", "kafkalet/conformance/reports/page.html", "kafkalet/control/openapi.json"}
+    check_contents(wheel, SOURCE, page | recordings | others)
 
 
 def check_contents(wheel: Path, package: Path, data: set[str]) -> None:
