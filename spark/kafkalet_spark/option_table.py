@@ -259,7 +259,9 @@ WRITE = (
 
 AUDIT = (
     Option(
-        "out", "OUT", "directory for `facts.parquet`, `verdict.json` and `report.html` (a single file with its plots)"
+        "out",
+        "OUT",
+        "directory for `facts.parquet` (a table of all facts about the logs), `verdict.json` and `report.txt`",
     ),
     Option("topic", "TOPIC", "audit only this topic; repeatable", repeatable=True),
     Option(
@@ -291,7 +293,6 @@ AUDIT = (
         parse=int,
         default=str(256 << 20),
     ),
-    Option("heaviest-keys", "N", "number of most frequent keys to report", parse=int, default="20"),
     Option(
         "producer-id-expiration-ms",
         "MS",

@@ -10,10 +10,9 @@ file that one task reads. An "entry" is a record batch, or a message in one of t
       record_checks.py      records compared with their batch header
       offset_index_check.py, time_index_check.py     .index and .timeindex; index_files.py reads them
       producer_runs.py, epoch_runs.py                 batches of producers and leader epochs, merged into runs
-      sizes.py, keys.py, series.py                    statistics of bounded size
     partition_audit.py      combine the stretches of a log
       offset_chain.py       log end offset; the reasons for gaps
-      unique_keys.py        keys of compacted logs
+      unique_keys.py        keys of compacted logs, by their hashes (key_hashes.py)
       producer_checks.py, transaction_history.py      sequences and epochs; open and aborted transactions
       txn_index_check.py, snapshot_check.py           .txnindex and .snapshot
       surroundings.py, checkpoint_checks.py           checkpoints and other small files
@@ -25,8 +24,7 @@ file that one task reads. An "entry" is a record batch, or a message in one of t
       steadiness.py         logs that change while they are read
     causes.py, reactions.py group findings by cause; what Apache Kafka does about each
     coverage.py             what was checked and what was not
-    facts.py, verdict.py    facts.parquet, verdict.json
-    report.py               report.html, with plots from plots.py; drawings.py: SVG
+    facts.py, verdict.py    facts.parquet; verdict.json and report.txt
     job.py                  the whole audit as a Spark job
 
 The audit does not use the broker's code: logs are read by `kafkalet_spark.decoding` and `kafkalet_spark.logs`.

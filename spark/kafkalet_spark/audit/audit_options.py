@@ -13,7 +13,7 @@ class AuditOptions:
     """The options of an audit. By default, it covers all logs in the directories and contacts no broker."""
 
     out: str | None = None
-    """The output directory for facts.parquet, verdict.json and report.html. None: no files are written."""
+    """The output directory for facts.parquet, verdict.json and report.txt. None: no files are written."""
     bootstrap: str | None = None
     """host:port of a running broker that serves these logs. Its ListOffsets responses are compared with the logs. The
     audit then covers only records below the high watermark, so the broker may keep writing."""
@@ -35,5 +35,3 @@ class AuditOptions:
     """The number of bytes of a log that a task holds in memory at a time."""
     producer_id_expiration_ms: int = AUDIT_DEFAULTS["producer-id-expiration-ms"]
     """A producer that was idle for longer may continue with any sequence number (producer.id.expiration.ms)."""
-    heaviest_keys: int = AUDIT_DEFAULTS["heaviest-keys"]
-    """How many of the most frequent keys to report."""

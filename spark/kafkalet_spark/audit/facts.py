@@ -2,14 +2,10 @@
 
     kind           name                     value                     text
     partition      log_start_offset, ...    the number                the path of the log, for `log_begins_at`
-    codec          the codec                bytes                     "entries 12, records 3400"
-    batch          1, 2, 4, 8, ...          number of batches with up to this many records, but more than half as many
-    segment        size, entries, records, bytes, largest_timestamp, damaged_bytes (first_offset, last_offset, file)
+    segment        size, entries, records, largest_timestamp, damaged_bytes (first_offset, last_offset, file)
     transaction    open, aborted, committed, ended                    records; bytes in `text`
                    (producer_id, producer_epoch, first_offset, last_offset: of the marker, or null if open)
     gap            compacted, unreadable, missing                     offsets (first_offset, last_offset, file)
-    key            the key, as text or hex                            minimum number of records with the key
-    time           start of an interval, in ms                        records; bytes in `text`
     finding        the check                                          null; the message in `text`
 
 Columns that do not apply are null; findings about a whole log directory have no topic. Offsets are inclusive. A
@@ -18,7 +14,7 @@ timestamp of -1 means that there is none.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -46,10 +42,11 @@ SCHEMA = pa.schema(
 )
 
 
-def tables(facts: PartitionFacts, heaviest_keys: int) -> Iterator[pa.Table]:
+def tables(facts: PartitionFacts) -> Iterator[pa.Table]:
     """Yield the rows about one log, in one or two tables."""
-    rows = [*_about(facts), *_segments(facts), *_gaps(facts), *_keys(facts, heaviest_keys), *_times(facts)]
-    yield _table(facts, rows)
+    about = {"topic": facts.log.topic, "partition": facts.log.partition}
+    rows = [*_about(facts), *_segments(facts), *_gaps(facts)]
+    yield pa.Table.from_pylist([about | row for row in rows], SCHEMA)
     if facts.transactions.size:
         yield _transactions(facts)
 
@@ -70,7 +67,7 @@ def numbers(facts: PartitionFacts) -> dict[str, int]:
         "log_end_offset": facts.log_end_offset,
         "segments": len(facts.segments),
         "size": facts.log.size_bytes,
-        "entries": facts.sizes.entries,
+        "entries": facts.entries,
         "records": data,
         "markers": facts.markers,
         "aborted_records": facts.aborted,
@@ -90,29 +87,7 @@ def numbers(facts: PartitionFacts) -> dict[str, int]:
         "timestamps_that_step_back": times.steps_back,
         "worst_lateness_ms": times.worst_lateness_ms,
         "worst_lateness_at": times.worst_at,
-        "records_without_key": facts.keys.without_key,
-        "distinct_keys": facts.keys.distinct,
-        "heaviest_key_records": int(facts.keys.counts[0]) if facts.keys.counts.size else 0,
-        "smallest_entry_bytes": facts.sizes.smallest_entry_bytes,
-        "largest_entry_bytes": facts.sizes.largest_entry_bytes,
     }
-
-
-def key_name(key: bytes) -> str:
-    """Format a key as text if it is printable UTF-8, otherwise in hex."""
-    try:
-        text = key.decode()
-    except UnicodeDecodeError:
-        return "0x" + key.hex()
-    return text if text.isprintable() else "0x" + key.hex()
-
-
-def heaviest(facts: PartitionFacts, count: int) -> list[tuple[str, int]]:
-    """Return the most frequent keys with their record counts, in descending order."""
-    if facts.keys.key is None:
-        return []
-    keys = facts.keys.key.slice(0, count).to_pylist()
-    return [(key_name(key[:200]), int(number)) for key, number in zip(keys, facts.keys.counts, strict=False)]
 
 
 Row = dict[str, Any]
@@ -121,11 +96,6 @@ Row = dict[str, Any]
 def _about(facts: PartitionFacts) -> Iterator[Row]:
     for name, value in numbers(facts).items():
         yield {"kind": "partition", "name": name, "value": value, "text": facts.log.path if "begins" in name else None}
-    for name, (entries, records, size) in facts.sizes.codecs().items():
-        yield {"kind": "codec", "name": name, "value": size, "text": f"entries {entries}, records {records}"}
-    for power, entries in enumerate(facts.sizes.entries_by_records.tolist()):
-        if entries:
-            yield {"kind": "batch", "name": str(1 << power), "value": entries}
     yield from _found(facts.findings)
 
 
@@ -142,9 +112,8 @@ def _segments(facts: PartitionFacts) -> Iterator[Row]:
             place |= {"first_offset": segment.first_offset, "last_offset": segment.last_offset}  # type: ignore[dict-item]
         for name, value in (
             ("size", segment.size),
-            ("entries", segment.sizes.entries),
-            ("records", segment.sizes.records),
-            ("bytes", segment.sizes.bytes),
+            ("entries", segment.entries),
+            ("records", segment.records),
             ("largest_timestamp", segment.largest_timestamp),
             ("damaged_bytes", segment.damaged_bytes),
         ):
@@ -162,22 +131,6 @@ def _gaps(facts: PartitionFacts) -> Iterator[Row]:
             "first_offset": gap.first_offset,
             "last_offset": gap.end_offset - 1,
         }
-
-
-def _keys(facts: PartitionFacts, count: int) -> Iterator[Row]:
-    for key, number in heaviest(facts, count):
-        yield {"kind": "key", "name": key, "value": number}
-
-
-def _times(facts: PartitionFacts) -> Iterator[Row]:
-    bins = facts.by_time
-    for start, row in zip(bins.start.tolist(), bins.rows, strict=True):
-        yield {"kind": "time", "name": str(start), "value": int(row["records"]), "text": str(row["bytes"])}
-
-
-def _table(facts: PartitionFacts, rows: Iterable[Row]) -> pa.Table:
-    about = {"topic": facts.log.topic, "partition": facts.log.partition}
-    return pa.Table.from_pylist([about | row for row in rows], SCHEMA)
 
 
 def _transactions(facts: PartitionFacts) -> pa.Table:

@@ -26,7 +26,6 @@ from .directory_checks import check_directories
 from .facts import SCHEMA, findings_table, tables
 from .findings import Findings
 from .partition_audit import PartitionFacts, audit_partition
-from .report import page
 from .steadiness import Listed, caught_up, listed, live_broker, steadied
 from .stretch_audit import HowToLook, StretchFacts
 from .verdict import Verdict
@@ -34,7 +33,7 @@ from .verdict import Verdict
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-FACTS, VERDICT, REPORT = "facts.parquet", "verdict.json", "report.html"
+FACTS, VERDICT, REPORT = "facts.parquet", "verdict.json", "report.txt"
 
 
 def audit(spark: SparkSession, paths: Sequence[str], options: AuditOptions | None = None) -> Verdict:
@@ -59,7 +58,7 @@ def audit(spark: SparkSession, paths: Sequence[str], options: AuditOptions | Non
         compared = compare_with_broker(spark, logs, facts, options)
     verdict = Verdict(tuple(facts), compared, tuple(directories), there.unlisted, there.not_wanted)
     if options.out is not None:
-        write(verdict, options.out, options)
+        write(verdict, options.out)
     return verdict
 
 
@@ -130,16 +129,16 @@ def _audit_logs(
     ]
 
 
-def write(verdict: Verdict, folder: str, options: AuditOptions) -> None:
-    """Write facts.parquet, verdict.json and report.html."""
+def write(verdict: Verdict, folder: str) -> None:
+    """Write facts.parquet, verdict.json and report.txt."""
     os.makedirs(folder, exist_ok=True)
     with pq.ParquetWriter(os.path.join(folder, FACTS), SCHEMA) as writer:
         for directory in verdict.directories:
             writer.write_table(findings_table(directory.findings))
         for facts in verdict.partitions:
-            for table in tables(facts, options.heaviest_keys):
+            for table in tables(facts):
                 writer.write_table(table)
     with open(os.path.join(folder, VERDICT), "w", encoding="utf-8") as file:
-        file.write(verdict.as_json(options.heaviest_keys))
+        file.write(verdict.as_json())
     with open(os.path.join(folder, REPORT), "w", encoding="utf-8") as file:
-        file.write(page(verdict))
+        file.writelines(f"{line}\n" for line in verdict.lines())

@@ -25,13 +25,10 @@ from .checkpoint_checks import check_checkpoints
 from .empty_indexes import check_empty_indexes, is_file
 from .epoch_runs import NO_EPOCH_RUNS, EpochRuns, check_epochs
 from .findings import Findings
-from .keys import Keys
 from .offset_chain import COMPACTED, EVERYTHING, UNDECIDED, OffsetChain, cleaner_offset, follow_offsets
 from .producer_checks import check_producers
 from .producer_runs import NO_RUNS, RUN, Runs
 from .record_checks import Times
-from .series import NO_OFFSETS, NO_TIMES, Bins, behind
-from .sizes import Sizes
 from .snapshot_check import LogFacts, check_snapshot
 from .stretch_audit import StretchFacts
 from .surroundings import Surroundings
@@ -49,7 +46,8 @@ class SegmentFacts(NamedTuple):
     size: int
     first_offset: int
     last_offset: int
-    sizes: Sizes
+    entries: int
+    records: int
     largest_timestamp: int
     damaged_bytes: int
 
@@ -64,7 +62,7 @@ class PartitionFacts(NamedTuple):
     log_end_offset: int
     last_stable_offset: int
     segments: tuple[SegmentFacts, ...]
-    sizes: Sizes
+    entries: int
     records: int
     markers: int
     visible: int
@@ -74,9 +72,6 @@ class PartitionFacts(NamedTuple):
     """Data records in open transactions."""
     producers: int
     times: Times
-    keys: Keys
-    by_time: Bins
-    by_offset: Bins
     transactions: Transactions
     damaged_bytes: int
     stretch_paths: tuple[str, ...]
@@ -146,7 +141,7 @@ def audit_partition(begun: Begun, facts: Sequence[StretchFacts], options: AuditO
         chain.log_end_offset,
         stable,
         tuple(_segments(facts)),
-        reduce(Sizes.merged_with, (part.sizes for part in facts), Sizes()),
+        sum(part.entries for part in facts),
         sum(part.records for part in facts),
         sum(part.markers for part in facts),
         sum(part.visible for part in facts),
@@ -154,9 +149,6 @@ def audit_partition(begun: Begun, facts: Sequence[StretchFacts], options: AuditO
         int(transactions["records"][transactions["result"] == OPEN].sum()),
         int(np.unique(runs["producer_id"]).size),
         reduce(Times.followed_by, (part.times for part in facts), Times()),
-        reduce(Keys.merged_with, (part.keys for part in facts), Keys()),
-        reduce(Bins.merged_with, (part.by_time for part in facts), NO_TIMES),
-        reduce(behind, (part.by_offset for part in facts), NO_OFFSETS),
         transactions[kept],
         sum(part.damaged_bytes for part in facts),
         paths,
@@ -189,7 +181,8 @@ def _segments(facts: Sequence[StretchFacts]) -> list[SegmentFacts]:
             stretch.segment_size,
             first,
             extent.last_offset if first >= 0 else -1,
-            part.sizes,
+            part.entries,
+            part.records,
             part.largest_timestamp,
             part.damaged_bytes,
         )
@@ -200,7 +193,8 @@ def _segments(facts: Sequence[StretchFacts]) -> list[SegmentFacts]:
         segments[-1] = earlier._replace(
             first_offset=earlier.first_offset if earlier.first_offset >= 0 else mine.first_offset,
             last_offset=max(earlier.last_offset, mine.last_offset),
-            sizes=earlier.sizes.merged_with(mine.sizes),
+            entries=earlier.entries + mine.entries,
+            records=earlier.records + mine.records,
             largest_timestamp=max(earlier.largest_timestamp, mine.largest_timestamp),
             damaged_bytes=earlier.damaged_bytes + mine.damaged_bytes,
         )

@@ -15,13 +15,10 @@ from .audit_ranges import AuditRange
 from .entries import Broken, Entries, Int64s, entries_of, records_of
 from .epoch_runs import EpochRuns, EpochsOfStretch
 from .findings import Findings
-from .keys import Keys
 from .offset_index_check import OffsetIndexCheck
 from .offset_order import Extent, OffsetOrder
 from .producer_runs import Runs, RunsOfStretch
 from .record_checks import RecordChecks, Times
-from .series import Bins, SeriesOfStretch
-from .sizes import Sizes
 from .time_index_check import TimeIndexCheck
 from .timestamp_sample import TimestampSample
 from .unique_keys import KeysOfStretch
@@ -44,7 +41,7 @@ class StretchFacts(NamedTuple):
     damaged_bytes: int
     has_damaged_head: bool
     has_damaged_tail: bool
-    sizes: Sizes
+    entries: int
     records: int
     """The number of records, including control records."""
     markers: int
@@ -52,9 +49,6 @@ class StretchFacts(NamedTuple):
     visible: int
     """The number of data records at or above the log start offset."""
     times: Times
-    keys: Keys
-    by_time: Bins
-    by_offset: Bins
     runs: Runs
     epochs: EpochRuns
     largest_timestamp: int
@@ -102,10 +96,8 @@ class _StretchAudit:
         self.checks = RecordChecks(findings, stretch.log_start_offset)
         self.producers = RunsOfStretch(findings, number, stretch.snapshot_offsets)
         self.epochs = EpochsOfStretch(number, epoch_starts)
-        self.series = SeriesOfStretch()
         self.sample = TimestampSample(how.sampled_timestamps, how.seed)
-        self.sizes = Sizes()
-        self.keys = Keys()
+        self.entries = 0
         self.unique_keys = KeysOfStretch(findings, number, stretch)
         self.damaged_bytes = 0
         self.first_damage: int | None = None
@@ -197,6 +189,7 @@ class _StretchAudit:
         return self.stretch.first_offset if extent.first_offset is None else extent.last_offset + 1
 
     def _take_sound(self, entries: Entries) -> None:
+        self.entries += entries.position.size
         self.findings.checked["batches"] += entries.position.size
         self.is_old |= bool((entries.batches.magic < 2).any())
         self.order.take(entries)
@@ -204,8 +197,6 @@ class _StretchAudit:
         self.time_index.take(entries)
         self.producers.take(entries)
         self.epochs.take(entries)
-        self.series.take(entries)
-        counts = np.zeros(entries.position.size, np.int64)
         for part in records_of(entries, ("offset", "timestamp", "key")):
             if isinstance(part, Broken):
                 self.findings.add(
@@ -216,13 +207,9 @@ class _StretchAudit:
                     offset=int(entries.batches.base_offset[part.row]),
                 )
                 continue
-            counts += np.bincount(part.row, minlength=counts.size)
             self.checks.take(entries, part)
             self.sample.take(part.timestamp)
             self.unique_keys.take(entries, part)
-            is_data = ~entries.batches.is_control[part.row]
-            self.keys = self.keys.with_keys(part.key if is_data.all() else part.key.filter(is_data))
-        self.sizes = self.sizes.with_entries(entries, counts)
 
     def _add_problem(self, problem: Problem) -> None:
         kind = "truncated" if problem.reason.startswith("truncated") else "unreadable"
@@ -272,14 +259,11 @@ class _StretchAudit:
             self.damaged_bytes,
             self._has_damaged_head(extent),
             self.last_damage_end > extent.end_position or self.not_read is not None,
-            self.sizes,
+            self.entries,
             self.checks.records,
             self.checks.markers,
             self.checks.visible,
             self.checks.times,
-            self.keys,
-            self.series.by_time,
-            self.series.by_offset,
             self.producers.runs,
             self.epochs.runs,
             self.time_index.largest,

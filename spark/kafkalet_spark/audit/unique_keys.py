@@ -24,7 +24,7 @@ from kafkalet_spark.decoding.records import Records
 from .audit_ranges import AuditRange
 from .entries import Entries
 from .findings import Findings
-from .keys import hashes
+from .key_hashes import hashes
 
 KEY = np.dtype([("hash", "u8"), ("offset", "i8"), ("stretch", "i4")])
 MOST_BYTES_PER_SHARE = 4 << 30

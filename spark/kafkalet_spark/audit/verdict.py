@@ -19,7 +19,7 @@ from .causes import ONE_BY_ONE, Cause, causes_in_directory, causes_in_log, cause
 from .comparing import Comparison
 from .coverage import Coverage
 from .directory_checks import DirectoryFacts
-from .facts import heaviest, numbers
+from .facts import numbers
 from .findings import Finding, Findings, NotChecked
 from .offset_chain import COMPACTED
 from .partition_audit import PartitionFacts
@@ -166,7 +166,7 @@ class Verdict(NamedTuple):
         count = self.disagreements
         return f"{count:,} disagreement{'s' if count > 1 else ''}" + (f", {unchecked}" if skipped else "")
 
-    def as_json(self, heaviest_keys: int) -> str:
+    def as_json(self) -> str:
         """Return the contents of verdict.json."""
         told: dict[str, Any] = {
             "agrees": self.agrees,
@@ -177,7 +177,7 @@ class Verdict(NamedTuple):
             "findings": [finding._asdict() for finding in self.findings],
             "findings_left_out": self.left_out,
             "coverage": self.coverage.as_dict(),
-            "partitions": [self._partition(facts, heaviest_keys) for facts in self.partitions],
+            "partitions": [self._partition(facts) for facts in self.partitions],
             "compared_with_broker": None if self.compared is None else self.compared._asdict(),
         }
         return json.dumps(told, indent=1, ensure_ascii=False) + "\n"
@@ -192,18 +192,11 @@ class Verdict(NamedTuple):
         }
 
     @staticmethod
-    def _partition(facts: PartitionFacts, heaviest_keys: int) -> dict[str, Any]:
+    def _partition(facts: PartitionFacts) -> dict[str, Any]:
         return {
             "topic": facts.log.topic,
             "partition": facts.log.partition,
             "path": facts.log.path,
             "agrees": facts.findings.total == 0 and not facts.findings.not_checked,
             **numbers(facts),
-            "distinct_keys_are_exact": facts.keys.distinct_is_exact,
-            "heaviest_keys_are_too_low_by": facts.keys.too_low_by,
-            "heaviest_keys": [{"key": key, "records": count} for key, count in heaviest(facts, heaviest_keys)],
-            "codecs": {
-                name: {"entries": entries, "records": records, "bytes": size}
-                for name, (entries, records, size) in facts.sizes.codecs().items()
-            },
         }

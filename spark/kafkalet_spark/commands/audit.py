@@ -41,7 +41,6 @@ def prepare(told: Namespace) -> AuditJob:
         seed=told.seed,
         max_bytes_per_task=told.max_bytes_per_task,
         producer_id_expiration_ms=told.producer_id_expiration_ms,
-        heaviest_keys=told.heaviest_keys,
     )
     return AuditJob([*map(absolute, told.directories)], options)
 

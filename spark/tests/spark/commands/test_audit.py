@@ -27,10 +27,10 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_options_are_passed_to_the_audit() -> None:
     arguments = ["audit", "/d", "--out", "/o", "--bootstrap", "h:1", "--option", "kafka.client.id=x", "--topic", "a"]
     arguments += ["--timestamps", "7", "--seed", "3", "--compacted", "c", "--max-bytes-per-task", "9"]
-    arguments += ["--heaviest-keys", "2", "--producer-id-expiration-ms", "5"]
+    arguments += ["--producer-id-expiration-ms", "5"]
     assert prepare(parse(arguments, "p"))._options == AuditOptions(
         out="/o", bootstrap="h:1", properties={"client.id": "x"}, topics=("a",), compacted=("c",), timestamps=7, seed=3,
-        max_bytes_per_task=9, heaviest_keys=2, producer_id_expiration_ms=5,
+        max_bytes_per_task=9, producer_id_expiration_ms=5,
     )  # fmt: skip
 
 

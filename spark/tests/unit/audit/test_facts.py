@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from kafkalet_spark.audit.facts import SCHEMA, heaviest, key_name, numbers, tables
+from kafkalet_spark.audit.facts import SCHEMA, numbers, tables
 
 from .audited import audited, batch, flip, make, only, segments, write_log
 
 
 def rows(path: Path) -> list[dict[str, object]]:
-    return pa.concat_tables(tables(only(audited(path)), 3)).to_pylist()
+    return pa.concat_tables(tables(only(audited(path)))).to_pylist()
 
 
 def test_every_number_has_a_row(tmp_path: Path) -> None:
@@ -25,7 +25,7 @@ def test_every_number_has_a_row(tmp_path: Path) -> None:
 
 def test_every_row_names_its_log(tmp_path: Path) -> None:
     made = make(tmp_path)
-    for table in tables(only(audited(made.path)), 3):
+    for table in tables(only(audited(made.path))):
         assert table.schema.equals(SCHEMA)
         assert set(table["topic"].to_pylist()) == {"a.b-c"}
 
@@ -46,28 +46,12 @@ def test_segments_and_gaps_and_findings_have_rows(tmp_path: Path) -> None:
     found = rows(directory)
     sizes = [row["value"] for row in found if (row["kind"], row["name"]) == ("segment", "size")]
     assert sizes == [path.stat().st_size for path in sorted(directory.glob("*.log"))]
+    entries = [row["value"] for row in found if (row["kind"], row["name"]) == ("segment", "entries")]
+    assert entries == [2, 1]
     (gap,) = [row for row in found if row["kind"] == "gap"]
     assert (gap["name"], gap["first_offset"], gap["last_offset"], gap["value"]) == ("missing", 2, 4, 3)
     (finding,) = [row for row in found if row["kind"] == "finding"]
     assert (finding["name"], finding["first_offset"], finding["position"]) == ("missing", 2, gap["position"])
-
-
-def test_codecs_times_and_keys_have_rows(tmp_path: Path) -> None:
-    found = rows(make(tmp_path).path)
-    facts = only(audited(tmp_path))
-    codecs = {row["name"]: row["value"] for row in found if row["kind"] == "codec"}
-    assert codecs == {name: size for name, (_, _, size) in facts.sizes.codecs().items()}
-    batches = {row["name"]: row["value"] for row in found if row["kind"] == "batch"}
-    assert sum(batches.values()) == facts.sizes.entries
-    assert batches["4"] == 5 + 10
-    assert sum(row["value"] for row in found if row["kind"] == "time") == facts.records - facts.markers
-    assert [(row["name"], row["value"]) for row in found if row["kind"] == "key"] == heaviest(facts, 3)
-
-
-def test_keys_are_shown_as_text_or_in_hex() -> None:
-    assert key_name(b"caf\xc3\xa9") == "café"
-    assert key_name(b"\xff\x00") == "0xff00"
-    assert key_name(b"a\nb") == "0x610a62"
 
 
 def test_damage_is_counted(tmp_path: Path) -> None:

@@ -36,10 +36,7 @@ def test_result_does_not_depend_on_stretches(tmp_path: Path, max_bytes: int) -> 
     cut, whole = only(verdict), only(audited(made.path))
     assert len(cut.stretch_paths) > len(whole.stretch_paths)
     assert cut.times == whole.times
-    assert (cut.by_offset.shift, cut.by_offset.rows.tolist()) == (whole.by_offset.shift, whole.by_offset.rows.tolist())
-    assert [segment._replace(sizes=None) for segment in cut.segments] == [
-        segment._replace(sizes=None) for segment in whole.segments
-    ]
+    assert cut.segments == whole.segments
 
 
 def test_end_offsets_equal_those_of_the_log(tmp_path: Path) -> None:

@@ -44,19 +44,17 @@ def test_json_has_causes_findings_and_partitions(tmp_path: Path) -> None:
     made = make(tmp_path)
     flip(segments(made)[0], 40)
     verdict = audited(made.path)
-    result = json.loads(verdict.as_json(5))
+    result = json.loads(verdict.as_json())
     assert result["agrees"] is False
     assert result["findings"][0]["check"] == "checksum"
     assert result["findings"][0]["position"] == 0
     (partition,) = result["partitions"]
     assert partition["topic"] == "a.b-c"
     assert partition["log_end_offset"] == verdict.total("log_end_offset")
-    assert partition["heaviest_keys"][0]["key"] == "key"
-    assert set(partition["codecs"]) == {"none", "gzip", "lz4", "snappy", "zstd"}
     assert result["compared_with_broker"] is None
 
 
 def test_comparison_with_a_broker_is_in_the_text() -> None:
     verdict = Verdict((), Comparison("b:1", 10, 0, (), ()))
     assert "compared 10 lookups with b:1: 0 disagreements" in list(verdict.lines())
-    assert json.loads(verdict.as_json(1))["compared_with_broker"]["lookups"] == 10
+    assert json.loads(verdict.as_json())["compared_with_broker"]["lookups"] == 10
