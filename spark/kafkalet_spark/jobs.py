@@ -36,21 +36,21 @@ def main(
     """Run a command and return its exit status. A session that is passed in is used but not stopped."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        told = parse(arguments or ["--help"], PROGRAM)
+        parsed = parse(arguments or ["--help"], PROGRAM)
     except UsageError as error:
         return _complain(str(error), 2)
     except SystemExit:  # argparse has shown the help
         return 0
-    needs_java = told.command == "load" or not told.dry_run
+    needs_java = parsed.command == "load" or not parsed.dry_run
     if reason := missing(with_java=needs_java):
         return _complain(reason, 1)
     logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)-7s %(name)s: %(message)s")
     for package in ("kafkalet", "kafkalet_spark"):
-        logging.getLogger(package).setLevel(told.log_level.upper())
+        logging.getLogger(package).setLevel(parsed.log_level.upper())
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
-            return _run(told, spark, output)
+            return _run(parsed, spark, output)
     except (UsageError, BadOption, InvalidProperty) as error:
         return _complain(str(error), 2)
     except KeyboardInterrupt:
@@ -60,14 +60,14 @@ def main(
         return _complain(reason_of(error), 1)
 
 
-def _run(told: Namespace, spark: SparkSession | None, output: TextIO | None) -> int:
+def _run(parsed: Namespace, spark: SparkSession | None, output: TextIO | None) -> int:
     from .commands.running import Running
 
-    command = import_module(f".commands.{told.command}", __package__)
-    job = command.prepare(told)
-    running = Running(master=told.master, conf=conf(told), progress=told.progress, spark=spark, output=output)
+    command = import_module(f".commands.{parsed.command}", __package__)
+    job = command.prepare(parsed)
+    running = Running(master=parsed.master, conf=conf(parsed), progress=parsed.progress, spark=spark, output=output)
     try:
-        if told.dry_run:
+        if parsed.dry_run:
             job.dry_run(running)
             return 0
         return int(job.run(running))

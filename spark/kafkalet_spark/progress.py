@@ -49,7 +49,7 @@ RATE_OVER_MS = 10_000
 ROWS = "number of output rows"
 
 
-class Seen(NamedTuple):
+class Sample(NamedTuple):
     """A sample of Spark's counters: completed tasks, tasks of all stages known so far, and records."""
 
     done: int
@@ -68,7 +68,7 @@ class ExpectedWork(NamedTuple):
 class Status(Protocol):
     """A source of samples."""
 
-    def seen(self) -> Seen | None:
+    def sample(self) -> Sample | None:
         """Return a sample, or None if no more samples are available."""
         ...
 
@@ -100,12 +100,12 @@ class SparkStatus:
         newest = self._newest()
         self._before = newest.executionId() if newest is not None else -1
 
-    def seen(self) -> Seen | None:
+    def sample(self) -> Sample | None:
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
 
         try:
-            return Seen(*self._tasks(), self._records())
+            return Sample(*self._tasks(), self._records())
         except (Py4JError, PySparkException, OSError):  # the session has ended, or this Spark has no such store
             return None
 
@@ -154,14 +154,14 @@ class Pace:
     def __init__(self, expected: ExpectedWork, now_ms: int) -> None:
         self.expected = expected
         self.began_ms = now_ms
-        self._seen: deque[tuple[int, int, float]] = deque([(now_ms, 0, 0.0)])
-        self.last = Seen(0, 0, 0)
+        self._samples: deque[tuple[int, int, float]] = deque([(now_ms, 0, 0.0)])
+        self.last = Sample(0, 0, 0)
 
-    def add(self, seen: Seen, now_ms: int) -> None:
-        self.last = seen
-        while len(self._seen) > 1 and self._seen[1][0] <= now_ms - RATE_OVER_MS:
-            self._seen.popleft()
-        self._seen.append((now_ms, seen.records, self.part or 0.0))
+    def add(self, sample: Sample, now_ms: int) -> None:
+        self.last = sample
+        while len(self._samples) > 1 and self._samples[1][0] <= now_ms - RATE_OVER_MS:
+            self._samples.popleft()
+        self._samples.append((now_ms, sample.records, self.part or 0.0))
 
     @property
     def part(self) -> float | None:
@@ -187,11 +187,11 @@ class Pace:
     @property
     def left_ms(self) -> int | None:
         """The remaining time at the average pace so far; None if unknown."""
-        now_ms, part = self._seen[-1][0], self.part
+        now_ms, part = self._samples[-1][0], self.part
         return int((now_ms - self.began_ms) * (1 - part) / part) if part else None
 
     def _rate(self, column: Literal[1, 2]) -> float:
-        first, last = self._seen[0], self._seen[-1]
+        first, last = self._samples[0], self._samples[-1]
         passed_ms = last[0] - first[0]
         gone = max(last[column] - first[column], 0)  # the counter restarts at 0 for a new query
         return gone * 1000 / passed_ms if passed_ms > 0 else 0.0
@@ -294,12 +294,12 @@ class Progress:
 
     def look(self) -> bool:
         """Take a sample and show it. Return False if no more samples are available."""
-        seen = self._status.seen()
-        if seen is None:
+        sample = self._status.sample()
+        if sample is None:
             return False
-        self.pace.add(seen, self._clock.now_ms())
+        self.pace.add(sample, self._clock.now_ms())
         show: Callable[[], None] = self._draw if self._style == "bar" else self._log
-        if seen.tasks:
+        if sample.tasks:
             show()
         return True
 

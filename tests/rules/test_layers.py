@@ -83,7 +83,11 @@ NEWER = {"annotationlib", "compression"}  # in the standard library of newer Pyt
 EXTRAS = {"aiokafka", "confluent_kafka", "cramjam", "crc32c", "cryptography", "kafka", "pytest"}
 OF_SPARK = {"numpy", "pyarrow", "pyspark", "py4j"}
 """Packages that kafkalet_spark may import unguarded; kafkalet must not import them."""
-SPARK_MAY_IMPORT = {"clock", "formats", "jaas", "locking", "properties", "protocol", "sasl_client", "version"}
+SPARK_MAY_IMPORT = {
+    *("clock", "jaas", "locking", "properties", "sasl_client", "version"),
+    *("protocol", "formats"),
+    "inspection",  # the layout of files
+}
 """The rooms of kafkalet that kafkalet_spark is built on.
 
 Decision 7: storage and the broker are not among them. An audit must not share code with them, or it would repeat their

@@ -15,19 +15,20 @@ file that one task reads. An "entry" is a record batch, or a message in one of t
       unique_keys.py        keys of compacted logs, by their hashes (key_hashes.py)
       producer_checks.py, transaction_history.py      sequences and epochs; open and aborted transactions
       txn_index_check.py, snapshot_check.py           .txnindex and .snapshot
-      surroundings.py, checkpoint_checks.py           checkpoints and other small files
+      companion_files.py, checkpoint_checks.py        checkpoints and other small files
       cluster_metadata.py                             configs of topics, IDs of brokers
       empty_indexes.py                                indexes that have lost all their entries
     directory_checks.py     other files in the log directories
-    asking.py               expected results of ListOffsets for timestamps chosen by timestamp_sample.py
+    expected_lookups.py     expected results of ListOffsets for timestamps chosen by timestamp_sample.py
       comparing.py          compare them with a live broker's responses; broker_job.py: do so in Spark
-      steadiness.py         logs that change while they are read
-    causes.py, reactions.py group findings by cause; what Apache Kafka does about each
+      changing_logs.py      logs that change while they are read
+    causes.py               group findings by cause; kafka_startup.py: what Apache Kafka does about each
     coverage.py             what was checked and what was not
     facts.py, verdict.py    facts.parquet; verdict.json and report.txt
     job.py                  the whole audit as a Spark job
 
-The audit does not use the broker's code: logs are read by `kafkalet_spark.decoding` and `kafkalet_spark.logs`.
+The audit does not use the broker's code: logs are read by `kafkalet_spark.decoding` and `kafkalet_spark.logs`. Only the
+layout of index files is that of `kafkalet.inspection`.
 
 The directory of a running broker can be audited if that broker is named: records that are appended after the audit has
 begun are then ignored. Otherwise, no broker may be writing to the logs.

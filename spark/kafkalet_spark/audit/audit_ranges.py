@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kafkalet.inspection.kinds import Kind
 from kafkalet_spark.decoding.chunks import read_chunks
 from kafkalet_spark.logs.directory import PartitionLog, Segment, beside
 from kafkalet_spark.logs.files import UnreadableFile
-from kafkalet_spark.logs.indexes import OFFSET_ENTRY
 
-from .index_files import read_entries
-from .surroundings import Surroundings
+from .companion_files import CompanionFiles
+from .index_files import read_index
 
 
 class AuditRange(NamedTuple):
@@ -74,7 +74,7 @@ class AuditRange(NamedTuple):
 
 
 def stretches(
-    log: PartitionLog, around: Surroundings, before_offset: int | None, max_bytes: int
+    log: PartitionLog, companions: CompanionFiles, before_offset: int | None, max_bytes: int
 ) -> Iterator[AuditRange]:
     """Divide a log into stretches of about `max_bytes`, in offset order."""
     for at, segment in enumerate(log.segments):
@@ -95,11 +95,11 @@ def stretches(
                 log.is_closed,
                 log.log_start_offset,
                 before_offset,
-                around.snapshot_offsets,
+                companions.snapshot_offsets,
                 segment.fault,
-                min(around.cleaned_up_to or 0, log.segments[-1].base_offset),
+                min(companions.cleaned_up_to or 0, log.segments[-1].base_offset),
                 log.size_bytes,
-                around.is_compacted,
+                companions.is_compacted,
             )
 
 
@@ -113,7 +113,7 @@ def _cuts(segment: Segment, max_bytes: int) -> list[tuple[int, int]]:
     if segment.size <= max_bytes:
         return []
     try:
-        entries = read_entries(segment.index_path, OFFSET_ENTRY)
+        entries = read_index(segment.index_path, Kind.OFFSET_INDEX).entries
     except (FileNotFoundError, UnreadableFile):
         return []
     position = entries["position"].astype(np.int64)

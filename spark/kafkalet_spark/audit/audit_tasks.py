@@ -11,10 +11,10 @@ from kafkalet_spark.logs.directory import PartitionLog
 
 from .audit_ranges import AuditRange, stretches, whole
 from .cluster_metadata import UNKNOWN, TopicSettings
+from .companion_files import read_companion_files
 from .findings import Findings
-from .partition_audit import Begun
-from .stretch_audit import HowToLook, StretchFacts, audit_stretch
-from .surroundings import look_around
+from .partition_audit import PreparedLog
+from .stretch_audit import ScanSettings, StretchFacts, audit_stretch
 
 SMALLEST_TASK_BYTES = 4 << 20
 WAVES = 3
@@ -29,25 +29,25 @@ class AuditTask(NamedTuple):
     stretch: AuditRange
     epoch_starts: tuple[int, ...]
 
-    def look(self, how: HowToLook) -> StretchFacts:
+    def audit(self, scan: ScanSettings) -> StretchFacts:
         """Audit the stretch."""
-        return audit_stretch(self.stretch, self.number, self.epoch_starts, how)
+        return audit_stretch(self.stretch, self.number, self.epoch_starts, scan)
 
 
-def begin(log: PartitionLog, before_offset: int | None, settings: TopicSettings = UNKNOWN) -> Begun:
+def begin(log: PartitionLog, before_offset: int | None, settings: TopicSettings = UNKNOWN) -> PreparedLog:
     """Read the small files that belong to a log, such as checkpoints."""
     if log.topic == METADATA_TOPIC:  # The clean shutdown marker describes the broker, not the controller.
         log = log._replace(is_closed=False)
     findings = Findings(log.topic, log.partition)
-    return Begun(log, look_around(log, findings, settings), findings, before_offset)
+    return PreparedLog(log, read_companion_files(log, findings, settings), findings, before_offset)
 
 
-def tasks_of(begun: Sequence[Begun], max_bytes: int) -> list[AuditTask]:
+def tasks_of(prepared: Sequence[PreparedLog], max_bytes: int) -> list[AuditTask]:
     """Divide all logs into stretches that are not much longer than `max_bytes`, and return a task for each."""
     found = []
-    for at, each in enumerate(begun):
-        epoch_starts = tuple(start for _, start in each.around.epochs or ())
-        parts = stretches(each.log, each.around, each.before_offset, max_bytes)
+    for at, each in enumerate(prepared):
+        epoch_starts = tuple(start for _, start in each.companions.epochs or ())
+        parts = stretches(each.log, each.companions, each.before_offset, max_bytes)
         found += [AuditTask(at, number, stretch, epoch_starts) for number, stretch in enumerate(parts)]
     return found
 
@@ -72,7 +72,7 @@ def packed(tasks: Iterable[AuditTask], bytes_each: int) -> list[list[AuditTask]]
     return groups
 
 
-def settled(seen: Iterable[tuple[AuditTask, StretchFacts]], how: HowToLook) -> list[StretchFacts]:
+def settled(seen: Iterable[tuple[AuditTask, StretchFacts]], scan: ScanSettings) -> list[StretchFacts]:
     """Return the facts about the stretches of a log, in order.
 
     If the stretches of a segment do not join exactly, the segment is audited again as a whole.
@@ -89,5 +89,5 @@ def settled(seen: Iterable[tuple[AuditTask, StretchFacts]], how: HowToLook) -> l
             facts += [part for _, part in parts]
         else:
             one = whole([task.stretch for task, _ in parts])
-            facts.append(parts[0][0]._replace(stretch=one).look(how))
+            facts.append(parts[0][0]._replace(stretch=one).audit(scan))
     return facts

@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from kafkalet_spark.live.broker import LiveBroker
 from kafkalet_spark.requirements import context_of
 
-from .asking import Answers, search, whole_log
 from .audit_options import AuditOptions
 from .audit_tasks import AuditTask, bytes_together, packed, tasks_of
+from .changing_logs import KEPT_CHANGING, TRIES, Listed, audit_here, listed_again, live_broker
 from .comparing import Compared, Comparison, ExpectedPartition, compare
+from .expected_lookups import Answers, search, whole_log
 from .findings import Findings
 from .partition_audit import PartitionFacts
-from .steadiness import KEPT_CHANGING, TRIES, Listed, audit_here, listed_again, live_broker
-from .stretch_audit import HowToLook
+from .stretch_audit import ScanSettings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,7 +36,7 @@ def compare_with_broker(
     context = context_of(spark)
     left_out = {at: reason for at, each in enumerate(logs) if (reason := _incomparable(each, facts[at]))}
     asked = {at for at, each in enumerate(logs) if each.is_compared} - left_out.keys()
-    every = tasks_of([each.as_told for each in logs], options.max_bytes_per_task)
+    every = tasks_of([each.reported for each in logs], options.max_bytes_per_task)
     tasks = [task for task in every if task.log in asked]
     groups = packed(tasks, bytes_together(tasks, context.defaultParallelism, options.max_bytes_per_task))
     queries = context.broadcast({at: facts[at].queries for at in asked})
@@ -66,10 +66,10 @@ def compare_with_broker(
         options.bootstrap or "",
         sum(one.lookups for one in compared.values()),
         sum(one.findings.total for one in compared.values()),
-        tuple(f"{logs[at].begun.log.name} ({reason})" for at, reason in sorted(left_out.items())),
+        tuple(f"{logs[at].prepared.log.name} ({reason})" for at, reason in sorted(left_out.items())),
         tuple(one.is_refused for _, one in sorted(compared.items()) if one.is_refused is not None),
         tuple(
-            f"{logs[at].begun.log.name}: {difference}"
+            f"{logs[at].prepared.log.name}: {difference}"
             for at, one in sorted(compared.items())
             for difference in one.explained
         ),
@@ -78,10 +78,10 @@ def compare_with_broker(
 
 def _incomparable(each: Listed, facts: PartitionFacts) -> str | None:
     """Return the reason why another replica may legitimately differ from these files, or None."""
-    if each.begun.is_followers:
+    if each.prepared.is_followers:
         if facts.chain.compacted_up_to:
             return "a follower's copy, compacted independently of the leader"
-        if each.begun.log.log_start_offset > facts.chain.log_begins_at:
+        if each.prepared.log.log_start_offset > facts.chain.log_begins_at:
             return "a follower's copy, with other segment boundaries than the leader"
     return None
 
@@ -96,10 +96,10 @@ def _compared(broker: LiveBroker, each: Listed, expected: ExpectedPartition, opt
         each = listed_again(each, broker)
         if not each.is_compared:
             return compared
-        facts = audit_here(each, options, HowToLook(options.chunk_bytes))
+        facts = audit_here(each, options, ScanSettings(options.chunk_bytes))
         found = (
             (task, search(task.stretch, expected.queries, options.chunk_bytes))
-            for task in tasks_of([each.as_told], options.max_bytes_per_task)
+            for task in tasks_of([each.reported], options.max_bytes_per_task)
         )
         answers = _together(found, expected.queries)
         expected = _expected(each, facts.last_stable_offset, facts.log_end_offset, expected.queries, answers)
@@ -112,8 +112,8 @@ def _together(parts: Iterable[tuple[AuditTask, Answers]], queries: NDArray[np.in
 
 
 def _expected(each: Listed, stable: int, end: int, queries: NDArray[np.int64], answers: Answers) -> ExpectedPartition:
-    log = each.as_told.log
-    own_start = each.begun.around.log_start_offset
+    log = each.reported.log
+    own_start = each.prepared.companions.log_start_offset
     begins_at = log.segments[0].base_offset if log.segments else 0
     return ExpectedPartition(
         log.topic,
@@ -127,5 +127,5 @@ def _expected(each: Listed, stable: int, end: int, queries: NDArray[np.int64], a
         answers,
         begins_at if own_start is None else max(own_start, begins_at),
         each.is_in_place,
-        each.begun.is_followers,
+        each.prepared.is_followers,
     )

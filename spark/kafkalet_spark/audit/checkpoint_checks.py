@@ -15,32 +15,32 @@ import os
 
 from kafkalet import formats
 
+from .companion_files import CLEANED_UP_TO, CompanionFiles
 from .findings import Findings
-from .surroundings import CLEANED_UP_TO, Surroundings
 
 
 def check_checkpoints(
-    around: Surroundings, log_path: str, log_end_offset: int, findings: Findings, *, is_live: bool
+    companions: CompanionFiles, log_path: str, log_end_offset: int, findings: Findings, *, is_live: bool
 ) -> None:
     """Compare checkpoints with the log end offset. Live logs are skipped because they may have grown since."""
     if is_live:
         return
     for name, offset, what in (
-        (formats.LOG_START_OFFSETS, around.log_start_offset, "log start offset"),
-        (formats.HIGH_WATERMARKS, around.high_watermark, "high watermark"),
-        (formats.RECOVERY_POINTS, around.recovery_point, "recovery point"),
-        (CLEANED_UP_TO, around.cleaned_up_to, "cleaner offset"),
+        (formats.LOG_START_OFFSETS, companions.log_start_offset, "log start offset"),
+        (formats.HIGH_WATERMARKS, companions.high_watermark, "high watermark"),
+        (formats.RECOVERY_POINTS, companions.recovery_point, "recovery point"),
+        (CLEANED_UP_TO, companions.cleaned_up_to, "cleaner offset"),
     ):
         if offset is not None and offset > log_end_offset:
             message = f"the {what} is {offset}, but the log ends at {log_end_offset}"
-            path = os.path.join(around.directory, name)
+            path = os.path.join(companions.directory, name)
             findings.add("checkpoint", message, fault=f"ahead-{name}", file=path, offset=offset)
-    point = around.recovery_point
-    if around.is_closed and point is not None and point < log_end_offset:
+    point = companions.recovery_point
+    if companions.is_closed and point is not None and point < log_end_offset:
         message = f"the recovery point is {point} after a clean shutdown, but the log ends at {log_end_offset}"
-        path = os.path.join(around.directory, formats.RECOVERY_POINTS)
+        path = os.path.join(companions.directory, formats.RECOVERY_POINTS)
         findings.add("checkpoint", message, fault=f"behind-{formats.RECOVERY_POINTS}", file=path, offset=point)
-    for epoch, start_offset in around.epochs or ():
+    for epoch, start_offset in companions.epochs or ():
         if start_offset > log_end_offset:
             message = f"leader epoch {epoch} starts at {start_offset}, but the log ends at {log_end_offset}"
             path = os.path.join(log_path, formats.LEADER_EPOCHS)

@@ -39,7 +39,7 @@ from kafkalet_spark.live.lookups import EARLIEST, LATEST, MAX_TIMESTAMP, Found, 
 from kafkalet_spark.live.metadata import TopicPartition
 from kafkalet_spark.live.refusals import PartitionRefused
 
-from .asking import NOTHING, Answers, LogPlace
+from .expected_lookups import NOTHING, Answers, LogPlace
 from .findings import Findings
 
 READ_UNCOMMITTED, READ_COMMITTED = ISOLATION_LEVELS

@@ -21,13 +21,13 @@ from typing import NamedTuple
 
 from kafkalet import formats
 from kafkalet_spark.logs import checkpoints
-from kafkalet_spark.logs.at_work import is_at_rest
 from kafkalet_spark.logs.directory import Listing, PartitionLog, is_partition, topic_partition, twice
 from kafkalet_spark.logs.files import CorruptFile, UnreadableFile, read_whole
+from kafkalet_spark.logs.running_broker import is_at_rest
 
 from .cluster_metadata import KAFKALET_JSON, ClusterMetadata
+from .companion_files import CLEANED_UP_TO
 from .findings import Findings
-from .surroundings import CLEANED_UP_TO
 
 CHECKPOINTS = (
     formats.RECOVERY_POINTS,

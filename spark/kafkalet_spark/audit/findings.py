@@ -17,7 +17,7 @@ A finding is an invalid state of a log, or a disagreement between two sources. `
     topic-id, identity                   topic IDs (partition.metadata); cluster, node, directory IDs (meta.properties)
     broker, list-offsets                 a live broker's log end offsets and lookup results
 
-`fault` is more specific; reactions.py uses it to look up what Apache Kafka does on its next start.
+`fault` is more specific; kafka_startup.py uses it to look up what Apache Kafka does on its next start.
 
 A single bad sector can cause thousands of findings. Therefore only the first few for each fault and file are kept; the
 others are only counted. causes.py groups findings by cause.

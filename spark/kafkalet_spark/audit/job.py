@@ -21,13 +21,13 @@ from kafkalet_spark.requirements import context_of
 from .audit_options import AuditOptions
 from .audit_tasks import AuditTask, bytes_together, packed, settled, tasks_of
 from .broker_job import compare_with_broker
+from .changing_logs import Listed, caught_up, listed, live_broker, steadied
 from .cluster_metadata import UNKNOWN, ClusterMetadata, read_metadata
 from .directory_checks import check_directories
 from .facts import SCHEMA, findings_table, tables
 from .findings import Findings
 from .partition_audit import PartitionFacts, audit_partition
-from .steadiness import Listed, caught_up, listed, live_broker, steadied
-from .stretch_audit import HowToLook, StretchFacts
+from .stretch_audit import ScanSettings, StretchFacts
 from .verdict import Verdict
 
 if TYPE_CHECKING:
@@ -102,22 +102,22 @@ def _audit_logs(
     """Audit each log. Return its facts and its file listing, which is a new one if the log changed meanwhile."""
     context = context_of(spark)
     sampled = options.timestamps if options.bootstrap is not None else 0
-    how = HowToLook(options.chunk_bytes, sampled, options.seed)
-    tasks = tasks_of([each.begun for each in logs], options.max_bytes_per_task)
+    scan = ScanSettings(options.chunk_bytes, sampled, options.seed)
+    tasks = tasks_of([each.prepared for each in logs], options.max_bytes_per_task)
     groups = packed(tasks, bytes_together(tasks, context.defaultParallelism, options.max_bytes_per_task))
     known = context.broadcast(logs)
 
     def look(group: list[AuditTask]) -> Iterator[tuple[int, tuple[AuditTask, StretchFacts]]]:
         for task in group:
-            yield task.log, (task, task.look(how))
+            yield task.log, (task, task.audit(scan))
 
     def together(
         one: tuple[int, Iterable[tuple[AuditTask, StretchFacts]]],
     ) -> tuple[int, tuple[Listed, PartitionFacts]]:
         at, seen = one
         each = known.value[at]
-        facts = audit_partition(each.begun, settled(seen, how), options)
-        return at, steadied(each, facts, options, how)
+        facts = audit_partition(each.prepared, settled(seen, scan), options)
+        return at, steadied(each, facts, options, scan)
 
     found: dict[int, tuple[Listed, PartitionFacts]] = {}
     if groups:
@@ -125,7 +125,8 @@ def _audit_logs(
         found = dict(by_log.groupByKey(min(len(logs), len(groups))).map(together).collect())
     known.unpersist()
     return [
-        found[at] if at in found else (each, audit_partition(each.begun, [], options)) for at, each in enumerate(logs)
+        found[at] if at in found else (each, audit_partition(each.prepared, [], options))
+        for at, each in enumerate(logs)
     ]
 
 

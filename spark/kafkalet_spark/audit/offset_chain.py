@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .companion_files import CompanionFiles
 from .findings import Findings
 from .stretch_audit import StretchFacts
-from .surroundings import Surroundings
 
 COMPACTED, UNDECIDED, UNREADABLE, MISSING = "compacted", "undecided", "unreadable", "missing"
 EVERYTHING = np.iinfo(np.int64).max
@@ -59,7 +59,7 @@ SHOWN = 1000
 
 def follow_offsets(
     facts: Sequence[StretchFacts],
-    around: Surroundings,
+    companions: CompanionFiles,
     findings: Findings,
     *,
     is_compacted: bool = False,
@@ -71,12 +71,12 @@ def follow_offsets(
     are attributed to compaction.
     """
     cleanable = facts[-1].stretch.base_offset if facts else 0
-    cleaned = cleanable if is_compacted else cleaner_offset(facts, around.cleaned_up_to)
+    cleaned = cleanable if is_compacted else cleaner_offset(facts, companions.cleaned_up_to)
     signs = [int(part.extent.cleaned["end"][-1]) for part in facts if part.extent.cleaned.size]
-    if around.settings.cleanup_policy is None and not cleaned:
+    if companions.settings.cleanup_policy is None and not cleaned:
         possible = min(max(signs, default=0), cleanable)
     else:
-        possible = cleanable if around.is_compacted else 0
+        possible = cleanable if companions.is_compacted else 0
     chain = _Chain(cleaned, max(cleaned, possible), findings)
     for part in facts:
         chain.take(part)

@@ -16,14 +16,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from kafkalet_spark.logs.files import UnreadableFile
+from kafkalet.inspection.kinds import Kind
 from kafkalet_spark.logs.indexes import OFFSET_ENTRY
 
 from .audit_ranges import AuditRange
 from .entries import Entries
 from .findings import Findings
-from .index_files import padding_bytes, read_entries, torn_bytes
+from .index_files import check_layout
 
+KIND = Kind.OFFSET_INDEX
 UNSEEN = -1
 
 
@@ -31,21 +32,13 @@ class OffsetIndexCheck:
     """Checks the index entries that point into one stretch. A missing file is not reported here."""
 
     def __init__(self, stretch: AuditRange, findings: Findings) -> None:
-        self.path = stretch.beside(".index")
+        self.path = stretch.beside(KIND.value)
         self._stretch = stretch
         self._findings = findings
-        entries, torn = np.empty(0, OFFSET_ENTRY), 0
-        try:
-            entries = read_entries(self.path, OFFSET_ENTRY)
-            torn = torn_bytes(self.path, OFFSET_ENTRY) if stretch.is_last else 0
-            if stretch.is_last and not stretch.takes_appends and (padding := padding_bytes(self.path, OFFSET_ENTRY)):
-                message = f"{padding:,} bytes of zeros follow the last entry of a segment that is closed"
-                findings.add("offset-index", message, fault="padded-index", file=self.path)
-            findings.checked["offset index files"] += stretch.is_last
-        except FileNotFoundError:
-            pass
-        except UnreadableFile as error:
-            findings.skip(error.path, error.reason)
+        is_closed = not stretch.takes_appends
+        entries = check_layout(self.path, KIND, findings, is_reported=stretch.is_last, is_closed=is_closed)
+        if entries is None:
+            entries = np.empty(0, OFFSET_ENTRY)
         position = entries["position"].astype(np.int64)
         end = np.iinfo(np.int64).max if stretch.is_last else stretch.end
         mine = np.flatnonzero((position >= (stretch.start or position.min(initial=0))) & (position < end))
@@ -64,13 +57,6 @@ class OffsetIndexCheck:
         self.entries = int(entries.size)
         """The number of index entries in the whole file."""
         self.first_position = int(position[0]) if position.size else 0
-        if torn:
-            self._findings.add(
-                "offset-index",
-                f"the index ends with an incomplete entry of {torn} bytes",
-                fault="torn-index",
-                file=self.path,
-            )
         self._check_order()
 
     def _check_order(self) -> None:

@@ -22,6 +22,7 @@ from kafkalet_spark.logs.transactions import last_stable_offset as stable_as_rea
 from .audit_options import AuditOptions
 from .causes import SIGNS_OF_A_LOST_END
 from .checkpoint_checks import check_checkpoints
+from .companion_files import CompanionFiles
 from .empty_indexes import check_empty_indexes, is_file
 from .epoch_runs import NO_EPOCH_RUNS, EpochRuns, check_epochs
 from .findings import Findings
@@ -31,10 +32,9 @@ from .producer_runs import NO_RUNS, RUN, Runs
 from .record_checks import Times
 from .snapshot_check import LogFacts, check_snapshot
 from .stretch_audit import StretchFacts
-from .surroundings import Surroundings
 from .timestamp_sample import queries
 from .transaction_history import ABORTED, OPEN, Transactions, has_data, last_stable_offset, transactions_of
-from .txn_index_check import SegmentExtent, check_transaction_index
+from .txn_index_check import Reach, SegmentExtent, check_transaction_index
 from .unique_keys import check_unique_keys
 
 
@@ -56,7 +56,7 @@ class PartitionFacts(NamedTuple):
     """The facts about one log. Their size is bounded, except for the transactions."""
 
     log: PartitionLog
-    around: Surroundings
+    companions: CompanionFiles
     findings: Findings
     chain: OffsetChain
     log_end_offset: int
@@ -79,11 +79,11 @@ class PartitionFacts(NamedTuple):
     """The timestamps to look up at the broker."""
 
 
-class Begun(NamedTuple):
+class PreparedLog(NamedTuple):
     """A log and its small files, before its segments are read."""
 
     log: PartitionLog
-    around: Surroundings
+    companions: CompanionFiles
     findings: Findings
     before_offset: int | None
     """The offset at which the audit of a live log ends (exclusive); None if no broker is writing to the log."""
@@ -95,65 +95,82 @@ class Begun(NamedTuple):
     """The minimum log end offset, as reported by the broker that runs in this directory."""
 
 
-def audit_partition(begun: Begun, facts: Sequence[StretchFacts], options: AuditOptions) -> PartitionFacts:
+def audit_partition(prepared: PreparedLog, facts: Sequence[StretchFacts], options: AuditOptions) -> PartitionFacts:
     """Audit a log. `facts` describe all its stretches, in order."""
-    log, around, findings = begun.log, begun.around, begun.findings
-    for part in facts:
-        findings.merge(part.findings)
-        if part.is_gone:
-            findings.add("file", "the file was deleted during the audit", fault="gone", file=part.stretch.path)
+    log, companions, findings = prepared.log, prepared.companions, prepared.findings
+    _merge_findings(facts, findings)
     paths = stretch_paths(facts)
-    is_compacted = log.topic in options.compacted
-    chain = follow_offsets(facts, around, findings, is_compacted=is_compacted, reaches_at_least=begun.reaches_at_least)
+    chain = follow_offsets(
+        facts,
+        companions,
+        findings,
+        is_compacted=log.topic in options.compacted,
+        reaches_at_least=prepared.reaches_at_least,
+    )
     if undecided := chain.left_out[UNDECIDED]:
         findings.skip(log.path, f"undecided: {undecided:,} offsets are missing; the log cleaner may have removed them")
-    if cleaner_offset(facts, around.cleaned_up_to):
+    if cleaner_offset(facts, companions.cleaned_up_to):
         check_unique_keys([part.compacted_keys for part in facts], paths, findings)
     epochs = np.concatenate([NO_EPOCH_RUNS, *(part.epochs for part in facts)])
-    check_epochs(epochs, paths, around.epochs, findings)
-    _check_epoch_file(log, around, epochs, findings)
+    check_epochs(epochs, paths, companions.epochs, findings)
+    _check_epoch_file(log, companions, epochs, findings)
     _check_time_indexes(facts, findings)
-    check_empty_indexes(facts, around.settings.index_interval_bytes, chain.compacted_up_to, findings)
+    check_empty_indexes(facts, companions.settings.index_interval_bytes, chain.compacted_up_to, findings)
     runs = _sorted(np.concatenate([NO_RUNS, *(part.runs for part in facts)]))
     lost = [(gap.first_offset, gap.end_offset) for gap in chain.gaps if gap.reason != COMPACTED]
     check_producers(runs, paths, chain.compacted_up_to, lost, options.producer_id_expiration_ms, findings)
     transactions = transactions_of(runs, chain.log_begins_at, paths, findings)
-    _check_transaction_indexes(facts, transactions, chain, begun, findings)
+    _check_transaction_indexes(facts, transactions, chain, prepared)
+    known_until = min((first for first, _ in lost), default=EVERYTHING)
+    _check_snapshots(prepared, LogFacts(runs, transactions, chain, options.producer_id_expiration_ms), known_until)
     stable = last_stable_offset(transactions, chain.log_end_offset)
-    told_until = min((first for first, _ in lost), default=EVERYTHING)
-    _check_snapshots(begun, LogFacts(runs, transactions, chain, options.producer_id_expiration_ms), told_until)
-    is_live = begun.before_offset is not None
+    _check_end(prepared, chain, stable, facts)
+    kept = has_data(transactions)
+    producers = int(np.unique(runs["producer_id"]).size)
+    findings.checked["producers"] += producers
+    findings.checked["transactions"] += int(kept.sum())
+    timestamps = options.timestamps if prepared.is_compared else 0
+    return PartitionFacts(
+        log=log,
+        companions=companions,
+        findings=findings,
+        chain=chain,
+        log_end_offset=chain.log_end_offset,
+        last_stable_offset=stable,
+        segments=tuple(_segments(facts)),
+        entries=sum(part.entries for part in facts),
+        records=sum(part.records for part in facts),
+        markers=sum(part.markers for part in facts),
+        visible=sum(part.visible for part in facts),
+        aborted=int(transactions["records"][transactions["result"] == ABORTED].sum()),
+        undecided=int(transactions["records"][transactions["result"] == OPEN].sum()),
+        producers=producers,
+        times=reduce(Times.followed_by, (part.times for part in facts), Times()),
+        transactions=transactions[kept],
+        damaged_bytes=sum(part.damaged_bytes for part in facts),
+        stretch_paths=paths,
+        queries=queries([part.timestamps for part in facts], timestamps, options.seed),
+    )
+
+
+def _merge_findings(facts: Sequence[StretchFacts], findings: Findings) -> None:
+    for part in facts:
+        findings.merge(part.findings)
+        if part.is_gone:
+            findings.add("file", "the file was deleted during the audit", fault="gone", file=part.stretch.path)
+
+
+def _check_end(prepared: PreparedLog, chain: OffsetChain, stable: int, facts: Sequence[StretchFacts]) -> None:
+    """Compare the end of the log with all that refers to it."""
+    log, companions, findings = prepared.log, prepared.companions, prepared.findings
+    is_live = prepared.before_offset is not None
     if chain.is_end_known:
-        check_checkpoints(around, log.path, chain.log_end_offset, findings, is_live=is_live)
-        _check_last_snapshot(log, around, chain, facts, findings)
+        check_checkpoints(companions, log.path, chain.log_end_offset, findings, is_live=is_live)
+        _check_last_snapshot(log, companions, chain, facts, findings)
         _check_lost_end(log, chain, facts, findings)
     if not is_live and not any(part.is_damaged for part in facts):
         findings.checked["ends"] += 1
         _check_ends(log, chain, stable, findings)
-    kept = has_data(transactions)
-    findings.checked["producers"] += int(np.unique(runs["producer_id"]).size)
-    findings.checked["transactions"] += int(kept.sum())
-    return PartitionFacts(
-        log,
-        around,
-        findings,
-        chain,
-        chain.log_end_offset,
-        stable,
-        tuple(_segments(facts)),
-        sum(part.entries for part in facts),
-        sum(part.records for part in facts),
-        sum(part.markers for part in facts),
-        sum(part.visible for part in facts),
-        int(transactions["records"][transactions["result"] == ABORTED].sum()),
-        int(transactions["records"][transactions["result"] == OPEN].sum()),
-        int(np.unique(runs["producer_id"]).size),
-        reduce(Times.followed_by, (part.times for part in facts), Times()),
-        transactions[kept],
-        sum(part.damaged_bytes for part in facts),
-        paths,
-        queries([part.timestamps for part in facts], options.timestamps if begun.is_compared else 0, options.seed),
-    )
 
 
 def stretch_paths(facts: Sequence[StretchFacts]) -> tuple[str, ...]:
@@ -227,18 +244,18 @@ def _check_time_indexes(facts: Sequence[StretchFacts], findings: Findings) -> No
             findings.add("time-index", message, file=path, offset=stretch.base_offset)
 
 
-def _check_epoch_file(log: PartitionLog, around: Surroundings, epochs: EpochRuns, findings: Findings) -> None:
+def _check_epoch_file(log: PartitionLog, companions: CompanionFiles, epochs: EpochRuns, findings: Findings) -> None:
     """Check leader-epoch-checkpoint. A leader adds its epoch to this file before it appends its first batch."""
     told = epochs[epochs["has_epoch"] & (epochs["epoch"] >= 0)]
-    if around.epochs is None and told.size:
+    if companions.epochs is None and told.size:
         path = os.path.join(log.path, formats.LEADER_EPOCHS)
         highest = int(told["epoch"].max())
         message = f"the file is missing, but the batches have leader epochs up to {highest}"
         findings.add("leader-epoch", message, fault="no-epochs", file=path)
-    if not (log.is_closed and around.epochs and told.size):
+    if not (log.is_closed and companions.epochs and told.size):
         return
     # When the log start offset moves, so does the start of the first epoch (LeaderEpochFileCache.truncateFromStart).
-    begins_at, first = log.log_start_offset, around.epochs[0][1]
+    begins_at, first = log.log_start_offset, companions.epochs[0][1]
     path = os.path.join(log.path, formats.LEADER_EPOCHS)
     if first < begins_at <= log.segments[0].base_offset:
         message = f"leader epochs start at offset {first}, but the log at {begins_at}: segments are missing"
@@ -249,16 +266,16 @@ def _check_epoch_file(log: PartitionLog, around: Surroundings, epochs: EpochRuns
 
 
 def _check_last_snapshot(
-    log: PartitionLog, around: Surroundings, chain: OffsetChain, facts: Sequence[StretchFacts], findings: Findings
+    log: PartitionLog, companions: CompanionFiles, chain: OffsetChain, facts: Sequence[StretchFacts], findings: Findings
 ) -> None:
     """Check for the producer state snapshot at the log end, which a clean shutdown writes for each non-empty log
     (ProducerStateManager.takeSnapshot, since 0.11)."""
     end = chain.log_end_offset
     is_new = any(part.epochs["has_epoch"].any() for part in facts)
-    if not log.is_closed or end <= log.log_start_offset or not is_new or end in around.snapshot_offsets:
+    if not log.is_closed or end <= log.log_start_offset or not is_new or end in companions.snapshot_offsets:
         return
     path = snapshot_path(log.path, end)
-    fault = "no-last-snapshot" if any(offset <= end for offset in around.snapshot_offsets) else "no-snapshots"
+    fault = "no-last-snapshot" if any(offset <= end for offset in companions.snapshot_offsets) else "no-snapshots"
     message = f"the broker was shut down cleanly at offset {end}, but there is no snapshot at this offset"
     findings.add("snapshot", message, fault=fault, file=path, offset=end)
 
@@ -284,45 +301,26 @@ def _named(timestamp: int) -> str:
 
 
 def _check_transaction_indexes(
-    facts: Sequence[StretchFacts],
-    transactions: Transactions,
-    chain: OffsetChain,
-    begun: Begun,
-    findings: Findings,
+    facts: Sequence[StretchFacts], transactions: Transactions, chain: OffsetChain, prepared: PreparedLog
 ) -> None:
-    damaged = {part.stretch.path for part in facts if part.is_damaged}
-    for part in facts:
-        stretch = part.stretch
-        if not stretch.is_last:
-            continue
-        end = stretch.next_base_offset
-        segment = SegmentExtent(
-            stretch.path,
-            stretch.beside(".txnindex"),
-            stretch.base_offset,
-            np.iinfo(np.int64).max if end is None else end,
-            bool(damaged),
-        )
-        check_transaction_index(
-            segment,
-            transactions,
-            chain.log_begins_at,
-            begun.log.log_start_offset,
-            chain.compacted_up_to,
-            begun.before_offset,
-            findings,
-        )
+    is_damaged = any(part.is_damaged for part in facts)
+    reach = Reach.of(chain, prepared.log.log_start_offset, prepared.before_offset)
+    for stretch in (part.stretch for part in facts if part.stretch.is_last):
+        end = EVERYTHING if stretch.next_base_offset is None else stretch.next_base_offset
+        path = stretch.beside(".txnindex")
+        segment = SegmentExtent(stretch.path, path, stretch.base_offset, end, is_damaged)
+        check_transaction_index(segment, transactions, reach, prepared.findings)
 
 
-def _check_snapshots(begun: Begun, known: LogFacts, told_until: int) -> None:
-    """Check the snapshots up to `told_until`. Beyond that, offsets are lost or not audited, so the state is unknown."""
-    if begun.before_offset is not None:
-        told_until = min(told_until, begun.before_offset)
-    for offset in begun.around.snapshot_offsets:
-        if offset <= told_until:
-            check_snapshot(snapshot_path(begun.log.path, offset), offset, known, begun.findings)
+def _check_snapshots(prepared: PreparedLog, known: LogFacts, known_until: int) -> None:
+    """Check the snapshots up to `known_until`. Beyond that, offsets are lost or not audited: the state is unknown."""
+    if prepared.before_offset is not None:
+        known_until = min(known_until, prepared.before_offset)
+    for offset in prepared.companions.snapshot_offsets:
+        if offset <= known_until:
+            check_snapshot(snapshot_path(prepared.log.path, offset), offset, known, prepared.findings)
         else:
-            begun.findings.checked["snapshots beyond lost offsets"] += 1
+            prepared.findings.checked["snapshots beyond lost offsets"] += 1
 
 
 def _check_ends(log: PartitionLog, chain: OffsetChain, stable: int, findings: Findings) -> None:

@@ -40,7 +40,7 @@ class LogFacts(NamedTuple):
 def check_snapshot(path: str, offset: int, known: LogFacts, findings: Findings) -> int:
     """Compare one file, and return the number of producers in it."""
     try:
-        told = read_snapshot(path)
+        listed = read_snapshot(path)
         written_ms = os.stat(path).st_mtime_ns // 1_000_000
     except UnreadableFile as error:
         findings.skip(path, error.reason)
@@ -57,10 +57,10 @@ def check_snapshot(path: str, offset: int, known: LogFacts, findings: Findings) 
         findings.add("snapshot", message, fault="snapshot-ahead", file=path, offset=offset)
     elif offset >= known.chain.log_begins_at:
         findings.checked["snapshots"] += 1
-        _Comparison(path, offset, known, findings).run(told, written_ms)
+        _Comparison(path, offset, known, findings).run(listed, written_ms)
     else:
         findings.checked["snapshots below the log"] += 1
-    return int(told.producer_id.size)
+    return int(listed.producer_id.size)
 
 
 class _Comparison:
@@ -70,42 +70,42 @@ class _Comparison:
         self.known = known
         self.findings = findings
 
-    def run(self, told: Producers, written_ms: int) -> None:
+    def run(self, listed: Producers, written_ms: int) -> None:
         made = producers_at(self.known.runs, self.known.transactions, self.offset)
         row_of = {int(producer): row for row, producer in enumerate(made.producer_id)}
-        told_ids = set(map(int, told.producer_id))
-        if len(told_ids) < told.producer_id.size:
-            self._add(f"{told.producer_id.size - len(told_ids)} producers are listed more than once")
-        for row, producer in enumerate(told.producer_id.tolist()):
+        listed_ids = set(map(int, listed.producer_id))
+        if len(listed_ids) < listed.producer_id.size:
+            self._add(f"{listed.producer_id.size - len(listed_ids)} producers are listed more than once")
+        for row, producer in enumerate(listed.producer_id.tolist()):
             if producer in row_of:
-                self._compare(told, row, made, row_of[producer])
-            elif not self._may_be_gone(int(told.last_offset[row])):
+                self._compare(listed, row, made, row_of[producer])
+            elif not self._may_be_gone(int(listed.last_offset[row])):
                 self._add(f"producer {producer} is listed, but wrote nothing before offset {self.offset}")
         for producer, row in row_of.items():
             is_open = made.first_offset[row] != UNKNOWN
             is_young = written_ms - int(made.timestamp[row]) < self.known.expiration_ms
-            if producer not in told_ids and (is_open or is_young):
+            if producer not in listed_ids and (is_open or is_young):
                 self._add(f"producer {producer} is missing; its last offset is {made.last_offset[row]}")
 
     def _may_be_gone(self, last_offset: int) -> bool:
         known = self.known
         return last_offset < max(known.chain.log_begins_at, known.chain.compacted_up_to)
 
-    def _compare(self, told: Producers, row: int, made: Producers, mine: int) -> None:
+    def _compare(self, listed: Producers, row: int, made: Producers, mine: int) -> None:
         compacted_up_to = self.known.chain.compacted_up_to
-        if made.producer_epoch[mine] == UNKNOWN or (compacted_up_to and told.last_offset[row] < compacted_up_to):
+        if made.producer_epoch[mine] == UNKNOWN or (compacted_up_to and listed.last_offset[row] < compacted_up_to):
             return
-        wrong = [name for name in FIELDS if getattr(told, name)[row] != getattr(made, name)[mine]]
+        wrong = [name for name in FIELDS if getattr(listed, name)[row] != getattr(made, name)[mine]]
         coordinator = int(made.coordinator_epoch[mine])
-        if coordinator != UNKNOWN and told.coordinator_epoch[row] != coordinator:
+        if coordinator != UNKNOWN and listed.coordinator_epoch[row] != coordinator:
             wrong.append("coordinator_epoch")
-        first, first_made = int(told.first_offset[row]), int(made.first_offset[mine])
+        first, first_made = int(listed.first_offset[row]), int(made.first_offset[mine])
         reaches_back = UNKNOWN < first < self.known.chain.log_begins_at
         if first != first_made and not reaches_back:
             wrong.append("first_offset")
         if wrong:
-            says = ", ".join(f"{name} {getattr(told, name)[row]} ({getattr(made, name)[mine]})" for name in wrong)
-            self._add(f"producer {told.producer_id[row]} has {says}; the log has the values in parentheses")
+            says = ", ".join(f"{name} {getattr(listed, name)[row]} ({getattr(made, name)[mine]})" for name in wrong)
+            self._add(f"producer {listed.producer_id[row]} has {says}; the log has the values in parentheses")
 
     def _add(self, message: str) -> None:
         self.findings.add("snapshot", message, file=self.path, offset=self.offset)

@@ -72,7 +72,7 @@ class StretchFacts(NamedTuple):
         return self.damaged_bytes > 0 or self.not_read is not None
 
 
-class HowToLook(NamedTuple):
+class ScanSettings(NamedTuple):
     """Settings for all tasks."""
 
     chunk_bytes: int = 8 << 20
@@ -80,13 +80,13 @@ class HowToLook(NamedTuple):
     seed: int = 0
 
 
-def audit_stretch(stretch: AuditRange, number: int, epoch_starts: tuple[int, ...], how: HowToLook) -> StretchFacts:
+def audit_stretch(stretch: AuditRange, number: int, epoch_starts: tuple[int, ...], scan: ScanSettings) -> StretchFacts:
     """Audit one stretch. `number` is its index in the log; `epoch_starts` are the start offsets of leader epochs."""
-    return _StretchAudit(stretch, number, epoch_starts, how).run(how.chunk_bytes)
+    return _StretchAudit(stretch, number, epoch_starts, scan).run(scan.chunk_bytes)
 
 
 class _StretchAudit:
-    def __init__(self, stretch: AuditRange, number: int, epoch_starts: tuple[int, ...], how: HowToLook) -> None:
+    def __init__(self, stretch: AuditRange, number: int, epoch_starts: tuple[int, ...], scan: ScanSettings) -> None:
         self.stretch = stretch
         self.number = number
         self.findings = findings = Findings(stretch.topic, stretch.partition)
@@ -96,7 +96,7 @@ class _StretchAudit:
         self.checks = RecordChecks(findings, stretch.log_start_offset)
         self.producers = RunsOfStretch(findings, number, stretch.snapshot_offsets)
         self.epochs = EpochsOfStretch(number, epoch_starts)
-        self.sample = TimestampSample(how.sampled_timestamps, how.seed)
+        self.sample = TimestampSample(scan.sampled_timestamps, scan.seed)
         self.entries = 0
         self.unique_keys = KeysOfStretch(findings, number, stretch)
         self.damaged_bytes = 0

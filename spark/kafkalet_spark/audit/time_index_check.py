@@ -14,14 +14,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from kafkalet_spark.logs.files import UnreadableFile
+from kafkalet.inspection.kinds import Kind
 from kafkalet_spark.logs.indexes import TIME_ENTRY
 
 from .audit_ranges import AuditRange
 from .entries import Entries
 from .findings import Findings
-from .index_files import padding_bytes, read_entries, torn_bytes
+from .index_files import check_layout
 
+KIND = Kind.TIME_INDEX
 UNSEEN = -2
 
 
@@ -29,23 +30,13 @@ class TimeIndexCheck:
     """Checks the index entries whose offsets are in one stretch."""
 
     def __init__(self, stretch: AuditRange, findings: Findings) -> None:
-        self.path = stretch.beside(".timeindex")
+        self.path = stretch.beside(KIND.value)
         self._stretch = stretch
         self._findings = findings
-        self.is_there = True
-        entries, torn = np.empty(0, TIME_ENTRY), 0
-        try:
-            entries = read_entries(self.path, TIME_ENTRY)
-            torn = torn_bytes(self.path, TIME_ENTRY) if stretch.is_last else 0
-            if stretch.is_last and not stretch.takes_appends and (padding := padding_bytes(self.path, TIME_ENTRY)):
-                message = f"{padding:,} bytes of zeros follow the last entry of a segment that is closed"
-                findings.add("time-index", message, fault="padded-timeindex", file=self.path)
-            findings.checked["time index files"] += stretch.is_last
-        except FileNotFoundError:
-            self.is_there = False
-        except UnreadableFile as error:
-            self.is_there = False
-            findings.skip(error.path, error.reason)
+        is_closed = not stretch.takes_appends
+        entries = check_layout(self.path, KIND, findings, is_reported=stretch.is_last, is_closed=is_closed)
+        if entries is None:
+            entries = np.empty(0, TIME_ENTRY)
         if entries.size == 1 and not entries.tobytes().strip(b"\0") and stretch.segment_size == 0:
             entries = entries[:0]  # preallocated for an empty segment
         offset = entries["offset"].astype(np.int64) + stretch.base_offset
@@ -63,9 +54,6 @@ class TimeIndexCheck:
         findings.checked["time index entries"] += self._rows.size
         self.largest = -1
         """The largest timestamp so far."""
-        if torn:
-            message = f"the index ends with an incomplete entry of {torn} bytes"
-            findings.add("time-index", message, fault="torn-timeindex", file=self.path)
         self._check_order()
 
     def _check_order(self) -> None:

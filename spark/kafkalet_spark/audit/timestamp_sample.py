@@ -53,9 +53,9 @@ def queries(samples: Iterable[Int64s], count: int, seed: int) -> Int64s:
     first, last = int(known[0]), int(known[-1])
     edges = np.array([0, first - 1, first, first + 1, last - 1, last, last + 1, LATEST_TIME], np.int64)
     chance = np.random.default_rng(seed)
-    around = np.union1d(known - 1, known + 1)
+    neighbours = np.union1d(known - 1, known + 1)
     chosen = edges
-    for more in (known, around, chance.integers(max(first - 1000, 0), last + 1000, count, np.int64)):
+    for more in (known, neighbours, chance.integers(max(first - 1000, 0), last + 1000, count, np.int64)):
         room = count - chosen.size
         if room > 0:
             chosen = np.union1d(chosen, more if more.size <= room else chance.choice(more, room, replace=False))

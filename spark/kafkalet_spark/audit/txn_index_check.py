@@ -8,15 +8,17 @@ drops the entries of transactions that ended below the log start offset (LocalLo
 
 from __future__ import annotations
 
+import os
 from typing import NamedTuple
 
 import numpy as np
 
-from kafkalet_spark.logs.files import UnreadableFile
-from kafkalet_spark.logs.indexes import TXN_ENTRY
+from kafkalet.inspection.kinds import Kind
+from kafkalet_spark.logs.indexes import TXN_ENTRY_BYTES
 
 from .findings import Findings
-from .index_files import read_entries, torn_bytes
+from .index_files import check_layout
+from .offset_chain import OffsetChain
 from .transaction_history import ABORTED, Transactions, has_data
 
 
@@ -25,10 +27,27 @@ class SegmentExtent(NamedTuple):
 
     log_path: str
     path: str
+    """The path of its .txnindex."""
     base_offset: int
     end_offset: int
     is_damaged: bool
     """Whether part of the log is unreadable, so that markers may be missing."""
+
+
+class Reach(NamedTuple):
+    """Which offsets may be missing from the log."""
+
+    log_begins_at: int
+    compacted_up_to: int
+    unknown_up_to: int
+    """The log cleaner knows no transactions that ended below this offset, and may have removed their markers."""
+    before_offset: int | None
+    """The offset at which the audit of a live log ends (exclusive)."""
+
+    @classmethod
+    def of(cls, chain: OffsetChain, log_start_offset: int, before_offset: int | None) -> Reach:
+        unknown_up_to = min(log_start_offset, chain.compacted_up_to)
+        return cls(chain.log_begins_at, chain.compacted_up_to, unknown_up_to, before_offset)
 
 
 class Entry(NamedTuple):
@@ -43,79 +62,64 @@ class Entry(NamedTuple):
 
 
 def check_transaction_index(
-    segment: SegmentExtent,
-    transactions: Transactions,
-    log_begins_at: int,
-    log_start_offset: int,
-    compacted_up_to: int,
-    before_offset: int | None,
-    findings: Findings,
-) -> int:
-    """Compare one file with the `transactions` of the log, and return the number of its entries."""
-    rows, torn, is_there = np.empty(0, TXN_ENTRY), 0, False
-    try:
-        rows = read_entries(segment.path, TXN_ENTRY, is_padded=False)
-        torn = torn_bytes(segment.path, TXN_ENTRY)
-        is_there = True
-        findings.checked["transaction index files"] += 1
-        findings.checked["transaction index entries"] += rows.size
-    except FileNotFoundError:
-        pass
-    except UnreadableFile as error:
-        findings.skip(error.path, error.reason)
-        return 0
-    if torn:
-        reason = f"the index ends with an incomplete entry of {torn} bytes"
-        findings.add("txn-index", reason, fault="torn-txnindex", file=segment.path)
-    entries = [Entry(at * TXN_ENTRY.itemsize, *map(int, row)) for at, row in enumerate(rows.tolist())]
-    if before_offset is not None:
-        entries = [entry for entry in entries if entry.last_offset < before_offset]
+    segment: SegmentExtent, transactions: Transactions, reach: Reach, findings: Findings
+) -> None:
+    """Compare the transaction index of a segment with the `transactions` of the log."""
+    rows = check_layout(segment.path, Kind.TXN_INDEX, findings, is_reported=True, is_closed=True)
+    if rows is None and os.path.lexists(segment.path):
+        return  # it cannot be read, which is reported
     here = (transactions["last_offset"] >= segment.base_offset) & (transactions["last_offset"] < segment.end_offset)
     aborted = transactions[here & (transactions["result"] == ABORTED)]
+    needed = aborted[has_data(aborted) & (aborted["last_offset"] >= reach.unknown_up_to)]
+    if rows is None:
+        _report_missing_file(segment, needed, findings)
+        return
+    findings.checked["transaction index entries"] += rows.size
+    entries = [Entry(at * TXN_ENTRY_BYTES, *map(int, row)) for at, row in enumerate(rows.tolist())]
+    if reach.before_offset is not None:
+        entries = [entry for entry in entries if entry.last_offset < reach.before_offset]
+    _check_entries(entries, aborted, segment, reach, findings)
+    listed = {entry.last_offset for entry in entries}
+    for row in needed:
+        if int(row["last_offset"]) not in listed:
+            _report_missing_entry(segment, row, findings)
+
+
+def _check_entries(
+    entries: list[Entry], aborted: Transactions, segment: SegmentExtent, reach: Reach, findings: Findings
+) -> None:
     by_marker = {int(row["last_offset"]): row for row in aborted}
-    seen: set[int] = set()
     previous = -1
-    reach = _Reach(log_begins_at, compacted_up_to, min(log_start_offset, compacted_up_to))
     for entry in entries:
         message = _wrong(entry, by_marker.get(entry.last_offset), segment, reach)
         if entry.last_offset <= previous:
             message = f"the entry of the marker at {entry.last_offset} follows that of the marker at {previous}"
         if message:
             findings.add("txn-index", message, file=segment.path, position=entry.position, offset=entry.last_offset)
-        seen.add(entry.last_offset)
         previous = max(previous, entry.last_offset)
-    needed = has_data(aborted) & (aborted["last_offset"] >= reach.unknown_up_to)
-    lacking = [row for row in aborted[needed] if int(row["last_offset"]) not in seen]
-    if lacking and not is_there:
-        count, first = len(lacking), lacking[0]
-        what = "an aborted transaction ends" if count == 1 else f"{count} aborted transactions end"
-        reason = f"the file is missing, but {what} in the segment, the first at {first['last_offset']}"
-        offset = int(first["last_offset"])
-        findings.add("txn-index", reason, fault="no-txnindex", file=segment.path, offset=offset)
-        return 0
-    for row in lacking:
-        span = f"{row['first_offset']} to {row['last_offset']}"
-        findings.add(
-            "txn-index",
-            f"the aborted transaction of producer {row['producer_id']}, {span}, has no entry in {segment.path}",
-            fault="no-txn-entry",
-            file=segment.log_path,
-            position=int(row["position"]),
-            offset=int(row["last_offset"]),
-        )
-    return len(entries)
 
 
-class _Reach(NamedTuple):
-    """Which offsets may be missing from the log."""
+def _report_missing_file(segment: SegmentExtent, needed: Transactions, findings: Findings) -> None:
+    if needed.size:
+        offset = int(needed["last_offset"][0])
+        what = "an aborted transaction ends" if needed.size == 1 else f"{needed.size} aborted transactions end"
+        message = f"the file is missing, but {what} in the segment, the first at {offset}"
+        findings.add("txn-index", message, fault="no-txnindex", file=segment.path, offset=offset)
 
-    log_begins_at: int
-    compacted_up_to: int
-    unknown_up_to: int
-    """The log cleaner knows no transactions that ended below this offset, and may have removed their markers."""
+
+def _report_missing_entry(segment: SegmentExtent, transaction: np.void, findings: Findings) -> None:
+    span = f"{transaction['first_offset']} to {transaction['last_offset']}"
+    findings.add(
+        "txn-index",
+        f"the aborted transaction of producer {transaction['producer_id']}, {span}, has no entry in {segment.path}",
+        fault="no-txn-entry",
+        file=segment.log_path,
+        position=int(transaction["position"]),
+        offset=int(transaction["last_offset"]),
+    )
 
 
-def _wrong(entry: Entry, transaction: np.void | None, segment: SegmentExtent, reach: _Reach) -> str | None:
+def _wrong(entry: Entry, transaction: np.void | None, segment: SegmentExtent, reach: Reach) -> str | None:
     """Compare an entry with the transaction whose marker is at its last offset. Return what is wrong, or None."""
     if entry.version != 0:
         return f"the entry has version {entry.version}"

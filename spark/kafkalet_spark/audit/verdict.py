@@ -21,9 +21,9 @@ from .coverage import Coverage
 from .directory_checks import DirectoryFacts
 from .facts import numbers
 from .findings import Finding, Findings, NotChecked
+from .kafka_startup import State, reaction
 from .offset_chain import COMPACTED
 from .partition_audit import PartitionFacts
-from .reactions import State, reaction
 
 AGREES, DISAGREES, INCOMPLETE = 0, 1, 3
 
@@ -133,7 +133,7 @@ class Verdict(NamedTuple):
         facts = next(
             (f for f in self.partitions if (f.log.topic, f.log.partition) == (finding.topic, finding.partition)), None
         )
-        return reaction(finding, State.of(facts.log, facts.around, finding) if facts is not None else State())
+        return reaction(finding, State.of(facts.log, facts.companions, finding) if facts is not None else State())
 
     def lines(self) -> Iterator[str]:
         """Yield the verdict as text: the disagreements, the coverage and a summary."""

@@ -21,28 +21,28 @@ LEVELS = 2
 """Each timestamp is looked up under both isolation levels."""
 
 
-def prepare(told: Namespace) -> AuditJob:
+def prepare(parsed: Namespace) -> AuditJob:
     """Check the options and return the job. Raises UsageError."""
-    given = pairs("--option", told.option)
+    given = pairs("--option", parsed.option)
     foreign = [name for name in given if not name.startswith("kafka.")]
     if foreign:
         raise UsageError(f"--option {foreign[0]}: audit accepts only client properties (kafka.*)")
-    numbers = {option.name: getattr(told, option.name.replace("-", "_")) for option in AUDIT if option.parse is int}
+    numbers = {option.name: getattr(parsed, option.name.replace("-", "_")) for option in AUDIT if option.parse is int}
     for name, number in numbers.items():
         if number < 0:
             raise UsageError(f"--{name} {number}: must be 0 or more")
     options = AuditOptions(
-        out=told.out,
-        bootstrap=told.bootstrap,
+        out=parsed.out,
+        bootstrap=parsed.bootstrap,
         properties={name.removeprefix("kafka."): value for name, value in given.items()},
-        topics=tuple(told.topic),
-        compacted=tuple(told.compacted),
-        timestamps=told.timestamps,
-        seed=told.seed,
-        max_bytes_per_task=told.max_bytes_per_task,
-        producer_id_expiration_ms=told.producer_id_expiration_ms,
+        topics=tuple(parsed.topic),
+        compacted=tuple(parsed.compacted),
+        timestamps=parsed.timestamps,
+        seed=parsed.seed,
+        max_bytes_per_task=parsed.max_bytes_per_task,
+        producer_id_expiration_ms=parsed.producer_id_expiration_ms,
     )
-    return AuditJob([*map(absolute, told.directories)], options)
+    return AuditJob([*map(absolute, parsed.directories)], options)
 
 
 class AuditJob:
@@ -58,7 +58,7 @@ class AuditJob:
         logs = there.logs
         counts = []
         for log in logs:
-            tasks = stretches(log, begin(log, None).around, None, options.max_bytes_per_task)
+            tasks = stretches(log, begin(log, None).companions, None, options.max_bytes_per_task)
             counts.append((log, sum(1 for _ in tasks)))
         rows = [
             [log.topic, str(log.partition), f"{len(log.segments):,}", f"{parts:,}", megabytes(log.size_bytes)]

@@ -253,9 +253,9 @@ and other tools read as one table. Later runs add new records. The next run repa
 }
 
 
-def format_options(told: Namespace, options: Iterable[Option]) -> dict[str, str]:
+def format_options(parsed: Namespace, options: Iterable[Option]) -> dict[str, str]:
     """Return the options that were set, by name."""
-    found = {option.name: getattr(told, _attribute(option)) for option in options if option.flag}
+    found = {option.name: getattr(parsed, _attribute(option)) for option in options if option.flag}
     return {name: value for name, value in found.items() if value is not None}
 
 
@@ -270,13 +270,13 @@ def pairs(option: str, texts: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def source_options(told: Namespace) -> dict[str, str]:
+def source_options(parsed: Namespace) -> dict[str, str]:
     """Return the options for the data source. Raises UsageError."""
-    found = {**pairs("--option", told.option), **format_options(told, READ)}
-    if told.bootstrap is not None:
-        found["kafka.bootstrap.servers"] = told.bootstrap
-    if told.directories:
-        found["paths"] = json.dumps([*map(absolute, told.directories)])
+    found = {**pairs("--option", parsed.option), **format_options(parsed, READ)}
+    if parsed.bootstrap is not None:
+        found["kafka.bootstrap.servers"] = parsed.bootstrap
+    if parsed.directories:
+        found["paths"] = json.dumps([*map(absolute, parsed.directories)])
     return found
 
 
@@ -285,7 +285,7 @@ def absolute(path: str) -> str:
     return path if path.startswith("file:") else os.path.abspath(path)
 
 
-def conf(told: Namespace) -> dict[str, str]:
+def conf(parsed: Namespace) -> dict[str, str]:
     """Return the Spark settings. The user's settings take precedence.
 
     Times without a zone are interpreted as UTC. Executors send heartbeats often, to keep the progress display current.
@@ -295,8 +295,8 @@ def conf(told: Namespace) -> dict[str, str]:
     settings = {
         "spark.sql.session.timeZone": "UTC",
         "spark.ui.showConsoleProgress": "false",
-        "spark.log.level": "WARN" if told.log_level == "debug" else "FATAL",
+        "spark.log.level": "WARN" if parsed.log_level == "debug" else "FATAL",
     }
-    if told.progress != "none":
+    if parsed.progress != "none":
         settings["spark.executor.heartbeatInterval"] = "2s"
-    return settings | pairs("--conf", told.conf)
+    return settings | pairs("--conf", parsed.conf)

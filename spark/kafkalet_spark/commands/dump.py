@@ -17,16 +17,16 @@ from .running import Running
 _LOG = logging.getLogger("kafkalet_spark")
 
 
-def prepare(told: Namespace) -> DumpJob:
+def prepare(parsed: Namespace) -> DumpJob:
     """Check the options and return the job. Raises UsageError, BadOption."""
     return DumpJob(
         dump_options(
-            source_options(told),
-            told.out,
-            told.format,
-            told.compression,
-            target_file_bytes=told.target_file_bytes,
-            date_folders=told.date_folders,
+            source_options(parsed),
+            parsed.out,
+            parsed.format,
+            parsed.compression,
+            target_file_bytes=parsed.target_file_bytes,
+            date_folders=parsed.date_folders,
         )
     )
 

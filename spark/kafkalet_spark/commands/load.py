@@ -44,18 +44,23 @@ PACKED = (".gz", ".bz2", ".zst", ".lz4", ".snappy", ".xz", ".deflate")
 DEFAULTS = {".csv": {"header": "true"}, ".tsv": {"header": "true", "sep": "\t"}}
 
 
-def prepare(told: Namespace) -> LoadJob:
+def prepare(parsed: Namespace) -> LoadJob:
     """Check the options and return the job. Raises UsageError, BadOption."""
-    written = format_options(told, WRITE)
-    if told.log_append_time:
+    written = format_options(parsed, WRITE)
+    if parsed.log_append_time:
         written["timestampType"] = "LogAppendTime"
-    write_options({**written, "path": told.data_dir})
-    options = LoadOptions(told.data_dir, written, told.overwrite, told.sort)
+    write_options({**written, "path": parsed.data_dir})
+    options = LoadOptions(parsed.data_dir, written, parsed.overwrite, parsed.sort)
     roles = Roles(
-        _names(told.key), _names(told.value), told.timestamp, told.headers, told.partition_column, told.topic_column
+        _names(parsed.key),
+        _names(parsed.value),
+        parsed.timestamp,
+        parsed.headers,
+        parsed.partition_column,
+        parsed.topic_column,
     )
-    given = pairs("--option", told.option)
-    return LoadJob(Input.of(told.inputs, vars(told)["from"], given), roles, options)
+    given = pairs("--option", parsed.option)
+    return LoadJob(Input.of(parsed.inputs, vars(parsed)["from"], given), roles, options)
 
 
 def _names(text: str | None) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Read log directories without a broker: segments, indexes, transactions, timestamps.
 
     directory.py      lists the partitions of a log directory and their segments
-    at_work.py        detects a running broker
+    running_broker.py        detects a running broker
     checkpoints.py    reads the checkpoint files of a log directory or partition
     indexes.py        reads .index, .timeindex and .txnindex files as columns
     snapshots.py      reads .snapshot files, which hold producer state, as columns

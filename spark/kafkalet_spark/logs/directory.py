@@ -38,9 +38,9 @@ from typing import NamedTuple
 from kafkalet import formats
 
 from . import checkpoints
-from .at_work import is_locked
 from .files import CorruptFile, reason_of, why_unreadable
 from .heads import heads
+from .running_broker import is_locked
 
 LEFT_ALONE = (formats.DELETE, formats.STRAY, formats.FUTURE)
 ATTEMPTS = 5

@@ -7,7 +7,7 @@ from struct import pack
 
 from kafkalet_spark.audit.audit_options import AuditOptions
 from kafkalet_spark.audit.audit_tasks import SMALLEST_TASK_BYTES, begin, bytes_together, packed, settled, tasks_of
-from kafkalet_spark.audit.stretch_audit import HowToLook
+from kafkalet_spark.audit.stretch_audit import ScanSettings
 from kafkalet_spark.logs.directory import open_partition
 
 from .audited import audited, batch, entries, flip, make, segments, write_log
@@ -35,8 +35,8 @@ def test_segment_with_damage_is_audited_as_a_whole(tmp_path: Path) -> None:
     path = segments(made)[0]
     flip(path, entries(path)[4][0] + 30)
     tasks = tasks_of([begin(open_partition(str(made.place)), None)], 300)
-    how = HowToLook(1000)
-    facts = settled([(task, task.look(how)) for task in tasks], how)
+    scan = ScanSettings(1000)
+    facts = settled([(task, task.audit(scan)) for task in tasks], scan)
     assert sum(part.stretch.path == str(path) for part in facts) == 1
     assert sum(part.stretch.path != str(path) for part in facts) > len(segments(made)) - 1
     cut = audited(made.path, AuditOptions(max_bytes_per_task=300))

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from kafkalet.protocol.errors import Code, KafkaError
-from kafkalet_spark.audit.asking import Answers, LogPlace
 from kafkalet_spark.audit.comparing import Comparison, ExpectedPartition, compare
+from kafkalet_spark.audit.expected_lookups import Answers, LogPlace
 from kafkalet_spark.live.lookups import EARLIEST, LATEST, MAX_TIMESTAMP, Found, Lookup
 from kafkalet_spark.live.refusals import PartitionRefused
 

@@ -10,7 +10,7 @@ import pytest
 
 from kafkalet.formats import offsets_bytes
 from kafkalet_spark.audit import AuditOptions, Verdict
-from kafkalet_spark.audit.reactions import REACTIONS
+from kafkalet_spark.audit.kafka_startup import REACTIONS
 from kafkalet_spark.logs.checkpoints import read_offsets
 from kafkalet_spark.logs.directory import topic_partition
 from spark.tests.unit.logs.recording import DATA, unpack

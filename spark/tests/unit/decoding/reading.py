@@ -6,10 +6,10 @@ from kafkalet.protocol.wire import Buffer
 from kafkalet_spark.decoding.batches import Batches, walk
 from kafkalet_spark.decoding.records import Records, decode
 
-Seen = tuple[int, int, int, bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...], int]
+Row = tuple[int, int, int, bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...], int]
 
 
-def rows_of(records: Records) -> list[Seen]:
+def rows_of(records: Records) -> list[Row]:
     """Return (offset, timestamp, timestamp type, key, value, headers, row of the entry) for each record."""
     headers = [tuple((header["key"], header["value"]) for header in some or ()) for some in records.headers.to_pylist()]
     return list(
@@ -26,7 +26,7 @@ def rows_of(records: Records) -> list[Seen]:
     )
 
 
-def rows_of_entry(batch: Batch, row: int = 0) -> list[Seen]:
+def rows_of_entry(batch: Batch, row: int = 0) -> list[Row]:
     """Return the same for one entry, with the protocol's decoder. Raises KafkaError."""
     return [
         (
@@ -47,11 +47,11 @@ def as_java(name: str) -> str:
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def decoded(data: Buffer) -> list[Seen]:
+def decoded(data: Buffer) -> list[Row]:
     return rows_of(decode(data, walked(data)))
 
 
-def expected(data: Buffer) -> list[Seen]:
+def expected(data: Buffer) -> list[Row]:
     return [seen for row, batch in enumerate(batches(data)) for seen in rows_of_entry(batch, row)]
 
 

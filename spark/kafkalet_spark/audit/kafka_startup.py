@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 from kafkalet_spark.logs.directory import PartitionLog
 
+from .companion_files import CompanionFiles
 from .findings import Finding
-from .surroundings import Surroundings
 
 REFUSES = "refuses to start"
 OFFLINE = f"takes the log directory offline, and {REFUSES} if it has no other"
@@ -59,7 +59,7 @@ class State(NamedTuple):
     """Whether it is the segment to which Kafka appends."""
 
     @classmethod
-    def of(cls, log: PartitionLog, around: Surroundings, finding: Finding) -> State:
+    def of(cls, log: PartitionLog, companions: CompanionFiles, finding: Finding) -> State:
         stem = os.path.basename(finding.file or "").partition(".")[0]
         offset = int(stem) if stem.isdecimal() else finding.offset
         if offset is None or not log.segments:
@@ -67,7 +67,7 @@ class State(NamedTuple):
         place = sum(segment.base_offset <= offset for segment in log.segments) - 1
         next_base = log.next_base_offset(max(place, 0))
         is_active = next_base is None
-        is_recovered = not log.is_closed and (next_base is None or next_base > (around.recovery_point or 0))
+        is_recovered = not log.is_closed and (next_base is None or next_base > (companions.recovery_point or 0))
         return cls(is_recovered, is_active)
 
 

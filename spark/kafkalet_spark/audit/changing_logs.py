@@ -30,17 +30,17 @@ from kafkalet.formats import PARTITION_METADATA, SWAP, uuid_text
 from kafkalet.protocol.errors import KafkaError
 from kafkalet_spark.live.broker import LiveBroker, Patience
 from kafkalet_spark.live.metadata import TopicPartition
-from kafkalet_spark.logs.at_work import is_at_rest, is_locked
 from kafkalet_spark.logs.directory import PartitionLog, open_partition
 from kafkalet_spark.logs.ends import log_end
+from kafkalet_spark.logs.running_broker import is_at_rest, is_locked
 
 from .audit_options import AuditOptions
 from .audit_tasks import begin, settled, tasks_of
 from .cluster_metadata import UNKNOWN, TopicSettings
 from .comparing import Bounds, bounds_of
 from .findings import Findings
-from .partition_audit import Begun, PartitionFacts, audit_partition
-from .stretch_audit import HowToLook
+from .partition_audit import PartitionFacts, PreparedLog, audit_partition
+from .stretch_audit import ScanSettings
 
 TRIES = 4
 KEPT_CHANGING = "the log kept changing"
@@ -51,10 +51,10 @@ CATCH_UP_MS = 3000
 class Listed(NamedTuple):
     """A log and its files at the time they were listed."""
 
-    begun: Begun
+    prepared: PreparedLog
     inodes: tuple[int, ...]
     """Those of the segments, if a broker may change them; otherwise empty."""
-    told: Bounds | None = None
+    bounds: Bounds | None = None
     """The bounds that the broker reported before the files were listed; None if there is no broker or it does not have
     the log."""
     is_in_place: bool = False
@@ -62,29 +62,29 @@ class Listed(NamedTuple):
 
     @property
     def is_live(self) -> bool:
-        return self.begun.before_offset is not None
+        return self.prepared.before_offset is not None
 
     @property
     def key(self) -> TopicPartition:
-        return self.begun.log.topic, self.begun.log.partition
+        return self.prepared.log.topic, self.prepared.log.partition
 
     @property
     def is_beyond_the_broker(self) -> bool:
         """Whether the files of a live log extend past the broker's high watermark."""
-        end = self.begun.before_offset
-        return self.told is not None and end is not None and self.told.high_watermark < end
+        end = self.prepared.before_offset
+        return self.bounds is not None and end is not None and self.bounds.high_watermark < end
 
     @property
     def is_compared(self) -> bool:
         """Whether the log is compared with a broker."""
-        return self.told is not None
+        return self.bounds is not None
 
     @property
-    def as_told(self) -> Begun:
+    def reported(self) -> PreparedLog:
         """The log with the log start offset that the broker reported."""
-        if self.told is None:
-            return self.begun
-        return self.begun._replace(log=self.begun.log._replace(log_start_offset=self.told.log_start_offset))
+        if self.bounds is None:
+            return self.prepared
+        return self.prepared._replace(log=self.prepared.log._replace(log_start_offset=self.bounds.log_start_offset))
 
     def is_being_replaced(self) -> bool:
         """Return whether a broker is replacing segments of the log by a compacted one.
@@ -92,13 +92,13 @@ class Listed(NamedTuple):
         It answers from the new segment as soon as its name ends with .swap, but renames the old ones only afterwards
         (LocalLog.replaceSegments).
         """
-        return bool(self.inodes) and any(os.path.exists(segment.path + SWAP) for segment in self.begun.log.segments)
+        return bool(self.inodes) and any(os.path.exists(segment.path + SWAP) for segment in self.prepared.log.segments)
 
     def has_changed(self) -> bool:
         """Return whether files of a log that a broker may change were deleted, replaced or truncated."""
         if not self.inodes:
             return False
-        segments = self.begun.log.segments
+        segments = self.prepared.log.segments
         for at, (segment, inode) in enumerate(zip(segments, self.inodes, strict=True)):
             if segment.fault is not None:
                 continue
@@ -125,34 +125,34 @@ def listed(log: PartitionLog, broker: LiveBroker | None, settings: TopicSettings
         log = open_partition(log.path, lenient=True, unreadable_too=True)
         return Listed(begin(log, _end_of(log), settings), tuple(segment.inode for segment in log.segments))
     key = log.topic, log.partition
-    told = bounds_of(broker, [key])[key]
+    bounds = bounds_of(broker, [key])[key]
     log = open_partition(log.path, lenient=True, unreadable_too=True)
-    if not isinstance(told, Bounds):
-        begun = begin(log, None, settings)
-        message = f"the broker returned an error: {_reason(told)}"
-        begun.findings.add("broker", message, fault="not-in-broker", file=log.path)
-        return Listed(begun, ())
+    if not isinstance(bounds, Bounds):
+        prepared = begin(log, None, settings)
+        message = f"the broker returned an error: {_reason(bounds)}"
+        prepared.findings.add("broker", message, fault="not-in-broker", file=log.path)
+        return Listed(prepared, ())
     inodes = tuple(segment.inode for segment in log.segments)
     directory = os.path.dirname(log.path)
     leader = broker.leaders([key]).get(key)
     owner = node_of(directory)
     is_followers = leader is not None and owner is not None and leader.node_id != owner
     if is_at_rest(directory):
-        each = Listed(begin(log, None, settings), (), told)
+        each = Listed(begin(log, None, settings), (), bounds)
     else:
         end = _end_of(log)
         is_in_place = is_locked(directory)
-        live = log._replace(log_start_offset=told.log_start_offset, is_closed=False)
-        begun = begin(live, max(told.high_watermark, end), settings)
-        reaches = told.high_watermark if is_in_place and not is_followers else 0
-        each = Listed(begun._replace(reaches_at_least=reaches), inodes, told, is_in_place)
-    _compare_topic_ids(broker, each.begun)
-    return each._replace(begun=each.begun._replace(is_followers=is_followers, is_compared=True))
+        live = log._replace(log_start_offset=bounds.log_start_offset, is_closed=False)
+        prepared = begin(live, max(bounds.high_watermark, end), settings)
+        reaches = bounds.high_watermark if is_in_place and not is_followers else 0
+        each = Listed(prepared._replace(reaches_at_least=reaches), inodes, bounds, is_in_place)
+    _compare_topic_ids(broker, each.prepared)
+    return each._replace(prepared=each.prepared._replace(is_followers=is_followers, is_compared=True))
 
 
 def listed_again(each: Listed, broker: LiveBroker | None) -> Listed:
     """List a log that has changed. Raises FileNotFoundError if it was deleted."""
-    found = listed(each.begun.log, broker, each.begun.around.settings)
+    found = listed(each.prepared.log, broker, each.prepared.companions.settings)
     return found if broker is None else caught_up([found], broker)[0]
 
 
@@ -175,20 +175,20 @@ def caught_up(found: Sequence[Listed], broker: LiveBroker) -> list[Listed]:
     while (behind := [at for at, each in enumerate(found) if each.is_beyond_the_broker]) and waiting.pause():
         now = bounds_of(broker, [found[at].key for at in behind])
         for at in behind:
-            told = now[found[at].key]
-            if isinstance(told, Bounds):
-                found[at] = found[at]._replace(told=told)
+            bounds = now[found[at].key]
+            if isinstance(bounds, Bounds):
+                found[at] = found[at]._replace(bounds=bounds)
     return found
 
 
-def _compare_topic_ids(broker: LiveBroker, begun: Begun) -> None:
-    log = begun.log
-    told = broker.metadata.topic_id(log.topic)
-    if log.topic_id is None or told in (bytes(16), log.topic_id):
+def _compare_topic_ids(broker: LiveBroker, prepared: PreparedLog) -> None:
+    log = prepared.log
+    known = broker.metadata.topic_id(log.topic)
+    if log.topic_id is None or known in (bytes(16), log.topic_id):
         return
-    mine, theirs = uuid_text(log.topic_id), uuid_text(told)
+    mine, theirs = uuid_text(log.topic_id), uuid_text(known)
     message = f"topic {log.topic} has the ID {theirs}, but {mine} in partition.metadata: it was recreated"
-    begun.findings.add("topic-id", message, fault="topic-made-anew", file=os.path.join(log.path, PARTITION_METADATA))
+    prepared.findings.add("topic-id", message, fault="topic-made-anew", file=os.path.join(log.path, PARTITION_METADATA))
 
 
 def node_of(directory: str) -> int | None:
@@ -201,14 +201,14 @@ def node_of(directory: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def audit_here(each: Listed, options: AuditOptions, how: HowToLook) -> PartitionFacts:
+def audit_here(each: Listed, options: AuditOptions, scan: ScanSettings) -> PartitionFacts:
     """Audit one log without Spark."""
-    seen = [(task, task.look(how)) for task in tasks_of([each.begun], options.max_bytes_per_task)]
-    return audit_partition(each.begun, settled(seen, how), options)
+    seen = [(task, task.audit(scan)) for task in tasks_of([each.prepared], options.max_bytes_per_task)]
+    return audit_partition(each.prepared, settled(seen, scan), options)
 
 
 def steadied(
-    each: Listed, facts: PartitionFacts, options: AuditOptions, how: HowToLook
+    each: Listed, facts: PartitionFacts, options: AuditOptions, scan: ScanSettings
 ) -> tuple[Listed, PartitionFacts]:
     """Return the listing and the facts. If the log changed while it was being read, retry a few times.
 
@@ -217,12 +217,12 @@ def steadied(
     for _ in range(TRIES):
         if not each.has_changed():
             return each, facts
-        with live_broker(options) if each.told is not None else nullcontext() as broker:
+        with live_broker(options) if each.bounds is not None else nullcontext() as broker:
             each = listed_again(each, broker)
-        facts = audit_here(each, options, how)
+        facts = audit_here(each, options, scan)
     if each.has_changed():
         findings = Findings(*each.key)
-        findings.skip(each.begun.log.path, KEPT_CHANGING)
+        findings.skip(each.prepared.log.path, KEPT_CHANGING)
         facts = facts._replace(findings=findings)
     return each, facts
 

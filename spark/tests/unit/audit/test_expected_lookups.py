@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from kafkalet.storage.lookup import MAX_TIMESTAMP, find
 from kafkalet.tasks.task import finish
-from kafkalet_spark.audit.asking import NOTHING, Answers, LogPlace, search, whole_log
 from kafkalet_spark.audit.audit_tasks import begin, tasks_of
+from kafkalet_spark.audit.expected_lookups import NOTHING, Answers, LogPlace, search, whole_log
 from kafkalet_spark.logs.directory import PartitionLog
 from spark.tests.unit.logs.made import T0, Made
 from tests.profile import examples

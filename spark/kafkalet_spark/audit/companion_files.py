@@ -29,7 +29,7 @@ _OF_CONTROLLERS = re.compile(r"quorum-state|\d{20}-\d{10}\.checkpoint(\.part)?")
 """Additional files in the metadata log of a KRaft quorum."""
 
 
-class Surroundings(NamedTuple):
+class CompanionFiles(NamedTuple):
     """The contents of the small files. A value is None if its file has no entry for the log."""
 
     directory: str
@@ -51,7 +51,7 @@ class Surroundings(NamedTuple):
         return "compact" in policy if policy is not None else self.cleaned_up_to is not None
 
 
-def look_around(log: PartitionLog, findings: Findings, settings: TopicSettings = UNKNOWN) -> Surroundings:
+def read_companion_files(log: PartitionLog, findings: Findings, settings: TopicSettings = UNKNOWN) -> CompanionFiles:
     """Read the small files of `log`, in its own directory and in the log directory."""
     directory = os.path.dirname(log.path)
     key = log.topic, log.partition
@@ -72,7 +72,7 @@ def look_around(log: PartitionLog, findings: Findings, settings: TopicSettings =
         return None
 
     _check_names(log, findings)
-    return Surroundings(
+    return CompanionFiles(
         directory,
         offset(formats.LOG_START_OFFSETS),
         offset(formats.HIGH_WATERMARKS),

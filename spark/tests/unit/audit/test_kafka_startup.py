@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kafkalet_spark.audit.findings import Finding
-from kafkalet_spark.audit.reactions import REACTIONS, State, reaction
+from kafkalet_spark.audit.kafka_startup import REACTIONS, State, reaction
 
 
 def finding(fault: str) -> Finding:

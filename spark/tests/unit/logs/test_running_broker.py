@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import kafkalet
-from kafkalet_spark.logs import at_work
-from kafkalet_spark.logs.at_work import is_at_rest, is_locked
+from kafkalet_spark.logs import running_broker
+from kafkalet_spark.logs.running_broker import is_at_rest, is_locked
 
 
 def test_directory_of_a_running_broker_is_locked(tmp_path: Path) -> None:
@@ -30,6 +30,6 @@ def test_directory_without_a_lock_file_is_not_locked(tmp_path: Path) -> None:
 
 
 def test_no_lock_is_seen_without_proc_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(at_work, "LOCKS", str(tmp_path / "nothing"))
+    monkeypatch.setattr(running_broker, "LOCKS", str(tmp_path / "nothing"))
     with kafkalet.Broker(data_dir=tmp_path / "data"):
         assert not is_locked(str(tmp_path / "data"))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kafkalet_spark.audit.companion_files import read_companion_files
 from kafkalet_spark.audit.findings import Findings
-from kafkalet_spark.audit.surroundings import look_around
 from kafkalet_spark.logs.directory import open_partition
 
 from .audited import audited, batch, found, make, write_log
@@ -17,17 +17,17 @@ def test_checkpoints_are_read(tmp_path: Path) -> None:
         (tmp_path / f"{name}-offset-checkpoint").write_text(f"0\n2\nraw 0 {at}\nraw 1 77\n")
     (directory / "leader-epoch-checkpoint").write_text("0\n1\n0 0\n")
     findings = Findings("raw", 0)
-    around = look_around(open_partition(str(directory)), findings)
+    companions = read_companion_files(open_partition(str(directory)), findings)
     assert findings.total == 0
-    assert around[1:5] == (0, 3, 1, 2)
-    assert around.epochs == ((0, 0),)
+    assert companions[1:5] == (0, 3, 1, 2)
+    assert companions.epochs == ((0, 0),)
 
 
 def test_missing_files_are_not_reported(tmp_path: Path) -> None:
     directory = write_log(tmp_path, (0, [batch(0)]))
     (directory / "leader-epoch-checkpoint").unlink()
-    around = look_around(open_partition(str(directory)), Findings("raw", 0))
-    assert around[1:6] == (None, None, None, None, None)
+    companions = read_companion_files(open_partition(str(directory)), Findings("raw", 0))
+    assert companions[1:6] == (None, None, None, None, None)
 
 
 def test_corrupt_checkpoint_is_found_with_its_position(tmp_path: Path) -> None:
