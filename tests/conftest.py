@@ -10,11 +10,16 @@ skipped with that reason.
 
 import gc
 import os
+import shutil
 import signal
+import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
+from zlib import crc32
 
 import pytest
 from hypothesis import settings
@@ -32,6 +37,9 @@ if TYPE_CHECKING:
 TESTS = (ROOT / "tests", ROOT / "spark" / "tests")
 KINDS = ("unit", "wire", "recorded", "clients", "spark", "rules", "fuzz", "torture")
 SLOW = (ROOT / "tests" / "fuzz", ROOT / "tests" / "torture", ROOT / "spark" / "tests")
+MEMORY = "/dev/shm"
+MEMORY_BYTES = 4 << 30
+"""The space that must be free in `MEMORY`: much more than the temporary files of the tests without `slow`."""
 
 # Shells start jobs in the background with SIGINT ignored, which the programs that tests interrupt would inherit.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -47,6 +55,25 @@ settings.load_profile("ci")
 RELEASES = ("3.9", "4.4")
 BROKERS = [pytest.param(("kafkalet", release), id=f"kafkalet-{release}") for release in RELEASES]
 BROKERS += [pytest.param(("kafka", r), id=f"kafka-{r}", marks=pytest.mark.oracle) for r in RELEASES]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep temporary files in memory if there is room for them, unless the environment names another directory.
+
+    The tests create, rename and delete many thousand files; on a disk, they wait for that half of the time.
+    """
+    if "not slow" in config.option.markexpr and "TMPDIR" not in os.environ and _is_usable(MEMORY):
+        directory = tempfile.mkdtemp(prefix="kafkalet-tests-", dir=MEMORY)
+        config.add_cleanup(lambda: shutil.rmtree(directory, ignore_errors=True))
+        os.environ["TMPDIR"] = tempfile.tempdir = directory  # for the workers of xdist, too
+
+
+def _is_usable(directory: str) -> bool:
+    if not os.path.isdir(directory):
+        return False
+    volume = os.statvfs(directory)
+    may_execute = not volume.f_flag & os.ST_NOEXEC  # some tests write programs
+    return may_execute and volume.f_bavail * volume.f_frsize >= MEMORY_BYTES
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -69,8 +96,8 @@ def _is_below_slow(path: Path) -> bool:
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Do not import modules without a test that `-m` selects: those in `SLOW` need packages that others do not need."""
     chosen = config.option.markexpr
-    if collection_path in SLOW:
-        return "not slow" in chosen or None
+    if "not slow" in chosen and (collection_path in SLOW or _is_below_slow(collection_path)):
+        return True
     if collection_path.suffix != ".py":
         return None
     text = collection_path.read_text()
@@ -87,22 +114,49 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out = [item for item in items if item.get_closest_marker("oracle")]
         items[:] = [item for item in items if not item.get_closest_marker("oracle")]
         config.hook.pytest_deselected(items=left_out)
+    if hasattr(config, "workerinput"):
+        items.sort(key=_place)
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Iterator[None]:
+def _place(item: pytest.Item) -> int:
+    """Mix the modules in the same way in each worker of xdist: those that wait stand side by side in some directories,
+    and each worker begins with a part of the list."""
+    return crc32(item.path.relative_to(ROOT).as_posix().encode())
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)  # inside the wrapper that turns warnings into errors
+def pytest_collection(session: pytest.Session) -> Iterator[None]:
     """Do not collect garbage while tests are collected: nearly all objects are kept, and their number triggers many
     full collections, which are a sixth of the time."""
     gc.disable()
     try:
+        _import_modules(session.config)
         return (yield)
     finally:
         gc.enable()
 
 
+def _import_modules(config: pytest.Config) -> None:
+    """Let each worker of xdist import the modules from another one on. In a new checkout they compile a part each
+    instead of all the same ones, which takes longer than the rest of the collection."""
+    if not hasattr(config, "workerinput"):
+        return
+    chosen = [Path(argument.partition("::")[0]).absolute() for argument in config.args]
+    modules = [
+        path
+        for path in sorted(path for tests in TESTS for path in tests.rglob("test_*.py"))
+        if any(path.is_relative_to(directory) for directory in chosen) and not pytest_ignore_collect(path, config)
+    ]
+    first = len(modules) * int(config.workerinput["workerid"].removeprefix("gw")) // config.workerinput["workercount"]
+    for path in modules[first:] + modules[:first]:
+        with suppress(Exception, pytest.skip.Exception):  # pytest imports it again, and reports that
+            import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+
+
 def pytest_collection_finish() -> None:
     """Exclude the modules and the tests of the run from garbage collections: they live until it ends."""
     collect_and_freeze()
+    gc.set_threshold(10_000, 10, 10)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -20,7 +20,17 @@ def repeated(tree: ast.AST) -> list[int]:
         for block in (getattr(node, name, None) for name in ("body", "orelse", "finalbody"))
         if isinstance(block, list)
     ]
-    return [b.lineno for block in blocks for a, b in pairwise(block) if ast.dump(a) == ast.dump(b)]
+    return [
+        b.lineno
+        for block in blocks
+        for a, b in pairwise(block)
+        if extent(a) == extent(b) and ast.dump(a) == ast.dump(b)
+    ]
+
+
+def extent(statement: ast.stmt) -> tuple[int, int | None]:
+    """Return the number of lines and the last column, in which equal statements of a block do not differ."""
+    return (statement.end_lineno or 0) - statement.lineno, statement.end_col_offset
 
 
 def test_repeated_statements_are_found() -> None:

@@ -23,8 +23,6 @@ from tests.source import ROOT
 UNIT = (ROOT / "tests" / "unit", ROOT / "spark" / "tests" / "unit")
 NETWORK = (socket.AF_INET, socket.AF_INET6)
 STARTS_JVM = ("java", "spark-submit", "spark-class")
-TEMPORARY = tempfile.gettempdir() + os.sep
-"""Below it lie the programs that a test has written to stand for Java."""
 FREE_PORTS = count(20_000)
 
 
@@ -47,7 +45,8 @@ def guarded() -> Iterator[None]:
 
     def started(self: subprocess.Popen[Any], args: Any, *rest: Any, **options: Any) -> None:
         program = os.fsdecode(args if isinstance(args, str | bytes | os.PathLike) else args[0])
-        if os.path.basename(program) in STARTS_JVM and not program.startswith(TEMPORARY):
+        if os.path.basename(program) in STARTS_JVM and not program.startswith(tempfile.gettempdir()):
+            # below the temporary directory lie programs that a test has written to stand for Java
             pytest.fail("a unit test starts a JVM; move it to spark/tests/spark")
         start_process(self, args, *rest, **options)
 

@@ -158,25 +158,6 @@ def test_fixture_works_in_tests_with_an_event_loop(pytester: pytest.Pytester) ->
     run(pytester, *ASYNCIO).assert_outcomes(passed=1)
 
 
-def test_xdist_workers_have_separate_brokers(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(
-        """
-        import pytest
-
-        @pytest.mark.parametrize("number", range(6))
-        def test_one(kafka, kafka_session, number, worker_id):
-            assert kafka.bootstrap_servers != kafka_session.bootstrap_servers
-            kafka.create_topic("t")
-            kafka_session.create_topic(f"t-{number}")
-            with open("seen", "a") as file:
-                file.write(f"{worker_id} {kafka_session.bootstrap_servers}\\n")
-        """
-    )
-    run(pytester, *XDIST, "-n", "2").assert_outcomes(passed=6)
-    seen = set((pytester.path / "seen").read_text().splitlines())
-    assert len(seen) == len({line.split()[0] for line in seen}) == len({line.split()[1] for line in seen})
-
-
 def test_plugin_imports_the_broker_on_first_use(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
@@ -308,16 +289,31 @@ def test_topic_is_named_after_the_test(pytester: pytest.Pytester) -> None:
     run(pytester).assert_outcomes(passed=5)
 
 
-@pytest.mark.parametrize("fixture", ["kafka", "kafkalet", "kafka_cluster", "kafka_session", "kafkalet_session"])
-def test_topic_and_environment_are_those_of_the_broker_of_the_test(pytester: pytest.Pytester, fixture: str) -> None:
+def test_topic_and_environment_are_those_of_the_broker_of_the_test(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
-        f"""
-        def test_one({fixture}, kafka_topic, kafka_env):
-            assert kafka_env is {fixture}
-            assert {fixture}.topic(kafka_topic.name).exists
+        """
+        def test_fresh(kafka, kafka_topic, kafka_env):
+            assert kafka_env is kafka
+            assert kafka.topic(kafka_topic.name).exists
+
+        def test_fresh_by_its_other_name(kafkalet, kafka_topic, kafka_env):
+            assert kafka_env is kafkalet
+            assert kafkalet.topic(kafka_topic.name).exists
+
+        def test_cluster(kafka_cluster, kafka_topic, kafka_env):
+            assert kafka_env is kafka_cluster
+            assert kafka_cluster.topic(kafka_topic.name).exists
+
+        def test_session(kafka_session, kafka_topic, kafka_env):
+            assert kafka_env is kafka_session
+            assert kafka_session.topic(kafka_topic.name).exists
+
+        def test_session_by_its_other_name(kafkalet_session, kafka_topic, kafka_env):
+            assert kafka_env is kafkalet_session
+            assert kafkalet_session.topic(kafka_topic.name).exists
         """
     )
-    run(pytester).assert_outcomes(passed=1)
+    run(pytester).assert_outcomes(passed=5)
 
 
 def test_environment_is_set_and_restored(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -415,30 +411,22 @@ def test_wrong_marker_fails_its_test_in_a_worker(pytester: pytest.Pytester) -> N
     result.stdout.fnmatch_lines(["*test_wrong: the marker kafka has no option 'verson'; did you mean 'version'*"])
 
 
-@pytest.mark.parametrize(
-    ("marker", "message"),
-    [
-        ('version="3.77"', "*test_wrong: Kafka 3.77 cannot be emulated*"),
-        ('topics={"orders": -5}', "*test_wrong: INVALID_PARTITIONS*"),
-        ("brokers=0", "*test_wrong: brokers is 0; it must be at least 1"),
-        ('config={"num.partitions": "many"}', "*test_wrong: *num.partitions*"),
-        ("timeout=-1", "*test_wrong: timeout is -1; it must be*"),
-    ],
-)
-def test_wrong_value_in_a_marker_fails_its_test(pytester: pytest.Pytester, marker: str, message: str) -> None:
-    pytester.makepyfile(
-        f"""
-        import pytest
+WRONG_VALUES = [
+    ('version="3.77"', "*: Kafka 3.77 cannot be emulated*"),
+    ('topics={"orders": -5}', "*: INVALID_PARTITIONS*"),
+    ("brokers=0", "*: brokers is 0; it must be at least 1"),
+    ('config={"num.partitions": "many"}', "*: *num.partitions*"),
+    ("timeout=-1", "*: timeout is -1; it must be*"),
+]
 
-        def test_right(kafka): pass
 
-        @pytest.mark.kafka({marker})
-        def test_wrong(kafka): pass
-        """
-    )
+def test_wrong_value_in_a_marker_fails_its_test(pytester: pytest.Pytester) -> None:
+    tests = [f"@pytest.mark.kafka({marker})\ndef test_{n}(kafka): pass" for n, (marker, _) in enumerate(WRONG_VALUES)]
+    pytester.makepyfile("\n".join(["import pytest", "def test_right(kafka): pass", *tests]))
     result = run(pytester)
-    result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines([message])
+    result.assert_outcomes(passed=1, errors=len(WRONG_VALUES))
+    for number, (_, message) in enumerate(WRONG_VALUES):
+        result.stdout.fnmatch_lines([f"*test_{number}{message}"])
     result.stdout.no_fnmatch_line("*plugin.py*")
 
 
@@ -479,25 +467,22 @@ def test_indirect_parameter_is_a_release_or_options(pytester: pytest.Pytester) -
     run(pytester).assert_outcomes(passed=5)
 
 
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        ("3.9", '*a parameter of kafka must be a release such as "3.9" or a dict of options, not 3.9'),
-        ('{"verson": "3.9"}', "*the parameter of kafka has no option 'verson'; did you mean 'version'*"),
-    ],
-)
-def test_wrong_indirect_parameter_fails_its_test(pytester: pytest.Pytester, value: str, message: str) -> None:
+def test_wrong_indirect_parameter_fails_its_test(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
-        f"""
+        """
         import pytest
 
-        @pytest.mark.parametrize("kafka", [{value}], indirect=True)
+        @pytest.mark.parametrize("kafka", [3.9, {"verson": "3.9"}], indirect=True)
         def test_wrong(kafka): pass
         """
     )
     result = run(pytester)
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines([message])
+    result.assert_outcomes(errors=2)
+    for message in (
+        '*a parameter of kafka must be a release such as "3.9" or a dict of options, not 3.9',
+        "*the parameter of kafka has no option 'verson'; did you mean 'version'*",
+    ):
+        result.stdout.fnmatch_lines([message])
 
 
 # Options of the run

@@ -228,6 +228,7 @@ def test_waiting_fetch_is_quiet(kafka: Broker) -> None:
     consumer.assign([confluent_kafka.TopicPartition("t", 0, 0)])
     assert consumer.poll(0.2) is None
     kafka.settle()
+    kafka.stop_broker(1)  # close() waits for the response to the Fetch
     consumer.close()
 
 
