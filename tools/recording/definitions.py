@@ -1,6 +1,6 @@
 """The definition of a scenario: a function that adds its steps, and whose docstring is what it claims.
 
-    scenario = partial(define, "list_offsets_timestamps")
+    scenario = Scenarios("list_offsets_timestamps")
 
 
     @scenario("KIP-79 FileRecords.searchForTimestamp", level="must")
@@ -47,28 +47,38 @@ class Definition:
 DEFINITIONS: dict[str, Definition] = {}
 
 
-def define(
-    area: str,
-    sources: str,
-    releases: tuple[str, ...] = (*KAFKA_3_9, *KAFKA_4_4),
-    *,
-    level: Level = "should",
-    **needs: Any,
-) -> Callable[[Write], Write]:
-    """Register a function as the scenario of its name. Its docstring is the claim: one sentence on what Kafka does.
+class Scenarios:
+    """The decorator of the scenarios of a module, with their area, their releases, and what all of them need.
 
-    `area` is a key of `catalogue.AREAS`; `scenario` is the partial function for that of a module. `sources` names the
-    KIPs (`KIP-101`) and the classes or methods of Kafka (`ReplicaManager.readFromLog`) that define the behaviour, and
-    `level` how much depends on it. `releases` are those to record. `needs` restricts the brokers (see
+    `area` is a key of `catalogue.AREAS`. `releases` are those to record. `needs` restricts the brokers (see
     docs/scenario-format.md).
     """
 
-    def register(write: Write) -> Write:
-        claim = " ".join((write.__doc__ or "").split())
-        _add(Definition(write.__name__, area, claim, level, full_names(sources), needs, releases, write))
-        return write
+    def __init__(self, area: str, releases: tuple[str, ...] = (*KAFKA_3_9, *KAFKA_4_4), **needs: Any) -> None:
+        self.area, self.releases, self.needs = area, releases, needs
 
-    return register
+    def __call__(
+        self,
+        sources: str,
+        releases: tuple[str, ...] = (),
+        *,
+        level: Level = "should",
+        area: str = "",
+        **needs: Any,
+    ) -> Callable[[Write], Write]:
+        """Register a function as the scenario of its name. Its docstring is the claim: one sentence on what Kafka does.
+
+        `sources` names the KIPs (`KIP-101`) and the classes or methods of Kafka (`ReplicaManager.readFromLog`) that
+        define the behaviour, and `level` how much depends on it.
+        """
+
+        def register(write: Write) -> Write:
+            claim = " ".join((write.__doc__ or "").split())
+            own = (area or self.area, claim, level, full_names(sources))
+            _add(Definition(write.__name__, *own, self.needs | needs, releases or self.releases, write))
+            return write
+
+        return register
 
 
 def recorded_only(name: str, area: str, level: str, sources: str, claim: str) -> None:

@@ -3,7 +3,6 @@
 ACLs of a scenario have a principal of their own, so that filters for all names find no others.
 """
 
-from functools import partial
 from typing import Any
 
 from kafkalet.conformance.access import (
@@ -25,10 +24,10 @@ from kafkalet.conformance.access import (
     acl_filter,
 )
 from kafkalet.conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import EVERY_RELEASE, define
+from tools.recording.definitions import EVERY_RELEASE, Scenarios
 from tools.recording.rights import acl, ends
 
-scenario = partial(define, "authorization", releases=EVERY_RELEASE, acl=True)
+scenario = Scenarios("authorization", EVERY_RELEASE, acl=True)
 
 TOKENS, USERS = 6, 7
 NOT_IN_ZOOKEEPER = {"name with a null character", "name with a colon and a slash", "name .."}

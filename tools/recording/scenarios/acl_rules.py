@@ -5,7 +5,6 @@ with the right with UNKNOWN_TOPIC_OR_PARTITION.
 """
 
 from collections.abc import Iterable
-from functools import partial
 from typing import Any
 
 from kafkalet.conformance.access import (
@@ -30,10 +29,10 @@ from kafkalet.conformance.access import (
     WRITE,
 )
 from kafkalet.conformance.building import ScenarioBuilder, Step, at, batch
-from tools.recording.definitions import EVERY_RELEASE, define
+from tools.recording.definitions import EVERY_RELEASE, Scenarios
 from tools.recording.rights import Rights, acl, without_rights
 
-scenario = partial(define, "authorization", releases=EVERY_RELEASE, acl=True)
+scenario = Scenarios("authorization", EVERY_RELEASE, acl=True)
 
 OPERATIONS = {
     ALL: "ALL",

@@ -1,12 +1,11 @@
 """DeleteRecords and OffsetForLeaderEpoch."""
 
-from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, at, batch
-from tools.recording.definitions import define
+from tools.recording.definitions import Scenarios
 
-scenario = partial(define, "topics")
+scenario = Scenarios("topics")
 
 
 def cut(ask: ScenarioBuilder, case: str, version: int, *wanted: tuple[str, int, int]) -> None:
@@ -83,8 +82,10 @@ def epoch_end(
     ask.request(case, "OffsetForLeaderEpoch", version, body, **more)
 
 
-@define(
-    "replicas", "KIP-101 KIP-320 Partition.lastOffsetForLeaderEpoch LeaderEpochFileCache.endOffsetFor", level="must"
+@scenario(
+    "KIP-101 KIP-320 Partition.lastOffsetForLeaderEpoch LeaderEpochFileCache.endOffsetFor",
+    level="must",
+    area="replicas",
 )
 def epoch_ends(ask: ScenarioBuilder) -> None:
     """OffsetForLeaderEpoch answers the end offset of a leader epoch, -1 for an undefined one, and compares the current

@@ -1,11 +1,9 @@
 """ApiVersions in every version, and what clients can say in it about themselves and the broker that they expect."""
 
-from functools import partial
-
 from kafkalet.conformance.building import ScenarioBuilder
-from tools.recording.definitions import KAFKA_4_4, define
+from tools.recording.definitions import KAFKA_4_4, Scenarios
 
-scenario = partial(define, "metadata")
+scenario = Scenarios("metadata")
 
 UNKNOWN_CLUSTER = "another-cluster-id-000"
 

@@ -5,7 +5,6 @@ starts with `user` as a user without rights, and those whose name starts with `a
 """
 
 from collections.abc import Mapping
-from functools import partial
 
 from kafkalet.conformance.access import (
     ALTER,
@@ -22,10 +21,10 @@ from kafkalet.conformance.access import (
     acl_filter,
 )
 from kafkalet.conformance.building import UNKNOWN_TOPIC_ID, ScenarioBuilder, Step, at, batch, one
-from tools.recording.definitions import KAFKA_4_4, define
+from tools.recording.definitions import KAFKA_4_4, Scenarios
 from tools.recording.rights import acl, without_rights
 
-scenario = partial(define, "authorization", acl=True)
+scenario = Scenarios("authorization", acl=True)
 
 TOPIC, BROKER, GROUP = 2, 4, 32
 Bodies = Mapping[str, Step]

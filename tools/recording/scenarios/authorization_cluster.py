@@ -1,7 +1,6 @@
 """What users with some rights on the cluster are answered: all rights but the needed one, and the needed one."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from kafkalet.conformance.access import (
@@ -16,10 +15,10 @@ from kafkalet.conformance.access import (
     acl_filter,
 )
 from kafkalet.conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import EVERY_RELEASE, define
+from tools.recording.definitions import EVERY_RELEASE, Scenarios
 from tools.recording.rights import Rights, acl, all_except, as_user, ends, names_of_kinds
 
-scenario = partial(define, "authorization", acl=True)
+scenario = Scenarios("authorization", acl=True)
 
 UNLIKE_DESCRIBE = all_except(DESCRIBE, ALTER, of=CLUSTER_OPERATIONS)
 UNLIKE_ALTER = all_except(ALTER, of=CLUSTER_OPERATIONS)

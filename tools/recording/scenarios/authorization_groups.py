@@ -1,11 +1,10 @@
 """What users with some rights on groups are answered: described, neighbouring and sufficient rights."""
 
-from functools import partial
 from typing import Any
 
 from kafkalet.conformance.access import ALL, DELETE, DESCRIBE, GROUPS, READ, WRITE
 from kafkalet.conformance.building import COORDINATOR_ERRORS, ScenarioBuilder, Step
-from tools.recording.definitions import EVERY_RELEASE, KAFKA_4_4, define
+from tools.recording.definitions import EVERY_RELEASE, KAFKA_4_4, Scenarios
 from tools.recording.rights import (
     Rights,
     all_except,
@@ -17,7 +16,7 @@ from tools.recording.rights import (
     unknown_id,
 )
 
-scenario = partial(define, "authorization", releases=EVERY_RELEASE, acl=True)
+scenario = Scenarios("authorization", EVERY_RELEASE, acl=True)
 
 COMMITTED = {"partition_index": 0, "committed_offset": 1, "committed_metadata": "m"}
 MEMBERLESS = {"generation_id_or_member_epoch": -1, "member_id": ""}

@@ -1,6 +1,5 @@
 """What users with some rights on topics are answered: described, neighbouring and sufficient rights in one request."""
 
-from functools import partial
 from typing import Any
 
 from kafkalet.conformance.access import (
@@ -18,10 +17,10 @@ from kafkalet.conformance.access import (
     WRITE,
 )
 from kafkalet.conformance.building import ScenarioBuilder, Step, at, batch, one
-from tools.recording.definitions import EVERY_RELEASE, define
+from tools.recording.definitions import EVERY_RELEASE, Scenarios
 from tools.recording.rights import Rights, all_except, as_user, ends, of_kinds, together_and_alone, unknown_id
 
-scenario = partial(define, "authorization", acl=True)
+scenario = Scenarios("authorization", acl=True)
 
 SOURCES = ("KIP-11", "kafka.server.KafkaApis")
 

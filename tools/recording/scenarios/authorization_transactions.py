@@ -1,6 +1,5 @@
 """What users with some rights on transactional ids, groups and topics are answered by the transaction coordinator."""
 
-from functools import partial
 from typing import Any
 
 from kafkalet.conformance.access import (
@@ -15,7 +14,7 @@ from kafkalet.conformance.access import (
     WRITE,
 )
 from kafkalet.conformance.building import TRANSACTION_ERRORS, ScenarioBuilder, Step
-from tools.recording.definitions import EVERY_RELEASE, define
+from tools.recording.definitions import EVERY_RELEASE, Scenarios
 from tools.recording.rights import (
     Rights,
     all_except,
@@ -28,7 +27,7 @@ from tools.recording.rights import (
     without_rights,
 )
 
-scenario = partial(define, "authorization", acl=True)
+scenario = Scenarios("authorization", acl=True)
 
 TIMEOUT = {"transaction_timeout_ms": 60000}
 KINDS: dict[str, tuple[int, ...]] = {"xnone": (), "xdescribed": (DESCRIBE,), "xwritten": (WRITE,)}

@@ -1,15 +1,14 @@
 """Administration of a cluster with several brokers: requests that concern one broker, and placement of replicas."""
 
-from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step, batch
-from tools.recording.definitions import define
+from tools.recording.definitions import Scenarios
 
 from .configurations import resource
 from .several_brokers import PLACES, replicated, write
 
-scenario = partial(define, "several_brokers", brokers=3)
+scenario = Scenarios("several_brokers", brokers=3)
 
 TOPIC, BROKER, LOGGER = 2, 4, 8
 SET, DELETE = 0, 1

@@ -1,12 +1,11 @@
 """Groups of the classic protocol: JoinGroup, SyncGroup, Heartbeat, LeaveGroup."""
 
-from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import EVERY_RELEASE, define
+from tools.recording.definitions import EVERY_RELEASE, Scenarios
 
-scenario = partial(define, "consumer_groups_classic", releases=EVERY_RELEASE)
+scenario = Scenarios("consumer_groups_classic", EVERY_RELEASE)
 
 UNKNOWN_CLASSIC_MEMBER = "conformance-00000000-0000-0000-0000-000000000000"
 

@@ -1,12 +1,11 @@
 """Configurations: DescribeConfigs, AlterConfigs, IncrementalAlterConfigs."""
 
-from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import define
+from tools.recording.definitions import Scenarios
 
-scenario = partial(define, "configurations")
+scenario = Scenarios("configurations")
 
 TOPIC, BROKER, LOGGER = 2, 4, 8
 NODE = "1"  # the resource name of the broker, the first of the cluster

@@ -4,14 +4,12 @@ The uniform assignor processes topics in the order of their random ids, so no sc
 members subscribe to.
 """
 
-from functools import partial
-
 from kafkalet.conformance.building import ScenarioBuilder
-from tools.recording.definitions import KAFKA_4_4, define
+from tools.recording.definitions import KAFKA_4_4, Scenarios
 
 from .consumer_groups import MEMBERS, Consumers
 
-scenario = partial(define, "consumer_groups_kip848", releases=KAFKA_4_4, ConsumerGroupHeartbeat=1)
+scenario = Scenarios("consumer_groups_kip848", KAFKA_4_4, ConsumerGroupHeartbeat=1)
 
 A, B, C, D, E = MEMBERS
 

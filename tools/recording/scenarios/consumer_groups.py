@@ -1,15 +1,14 @@
 """Groups of the consumer protocol (KIP-848): ConsumerGroupHeartbeat, ConsumerGroupDescribe, and offsets of members."""
 
-from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import KAFKA_3_9, KAFKA_4_4, define
+from tools.recording.definitions import KAFKA_3_9, KAFKA_4_4, Scenarios
 
 from .classic_groups import Classic
 from .group_offsets import Offsets, fetching
 
-scenario = partial(define, "consumer_groups_kip848", releases=KAFKA_4_4, ConsumerGroupHeartbeat=1)
+scenario = Scenarios("consumer_groups_kip848", KAFKA_4_4, ConsumerGroupHeartbeat=1)
 
 A, B, C, D, E = MEMBERS = tuple(f"member-{letter}-0000000000000" for letter in "abcde")
 NO_NAMES = {"subscribed_topic_names": None}
@@ -370,12 +369,8 @@ def consumer_group_topics(ask: ScenarioBuilder) -> None:
     group.describe("describe without the topic at last")
 
 
-@define(
-    "consumer_groups_kip848",
-    "KIP-848 ConsumerGroup.validateOffsetCommit ConsumerGroup.validateOffsetFetch",
-    KAFKA_4_4,
-    level="must",
-    OffsetCommit=10,
+@Scenarios("consumer_groups_kip848", KAFKA_4_4)(
+    "KIP-848 ConsumerGroup.validateOffsetCommit ConsumerGroup.validateOffsetFetch", level="must", OffsetCommit=10
 )
 def consumer_group_offsets(ask: ScenarioBuilder) -> None:
     """In a consumer group, OffsetCommit and OffsetFetch since version 9 require the epoch of the member and answer
@@ -501,7 +496,7 @@ def consumer_group_interval(ask: ScenarioBuilder) -> None:
     group.describe("describe after the interval")
 
 
-@define("consumer_groups_kip848", "KIP-848 ConsumerGroup", KAFKA_4_4, level="must")
+@Scenarios("consumer_groups_kip848", KAFKA_4_4)("KIP-848 ConsumerGroup", level="must")
 def consumer_group_commit_epochs(ask: ScenarioBuilder) -> None:
     """A commit under another member epoch is refused: STALE_MEMBER_EPOCH since version 9, UNSUPPORTED_VERSION
     before."""

@@ -1,16 +1,15 @@
 """Classic and consumer protocol members in one group (KIP-848): upgrades, downgrades, and rejected requests."""
 
-from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step, protocols
-from tools.recording.definitions import KAFKA_4_4, define
+from tools.recording.definitions import KAFKA_4_4, Scenarios
 
 from .classic_groups import Classic
 from .consumer_groups import MEMBERS, Consumers
 from .group_offsets import Offsets
 
-scenario = partial(define, "consumer_groups_kip848", releases=KAFKA_4_4, ConsumerGroupHeartbeat=1)
+scenario = Scenarios("consumer_groups_kip848", KAFKA_4_4, ConsumerGroupHeartbeat=1)
 
 A, B, C, D, E = MEMBERS
 READ = {"metadata": "subscription", "assignment": "assignment"}

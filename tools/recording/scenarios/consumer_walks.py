@@ -7,7 +7,9 @@ import random
 
 from kafkalet.conformance.between.histories.consumers import Walk
 from kafkalet.conformance.building import ScenarioBuilder
-from tools.recording.definitions import KAFKA_4_4, define
+from tools.recording.definitions import KAFKA_4_4, Scenarios
+
+scenario = Scenarios("consumer_groups_kip848", KAFKA_4_4, ConsumerGroupHeartbeat=1)
 
 
 def walk(seed: int, assignor: str, with_classic: bool = False, with_topics: bool = False, steps: int = 60) -> None:
@@ -24,7 +26,7 @@ def walk(seed: int, assignor: str, with_classic: bool = False, with_topics: bool
         "answer follows from the state of the group that the earlier requests left."
     )
     sources = "KIP-848 GroupMetadataManager.consumerGroupHeartbeat CurrentAssignmentBuilder.build"
-    define("consumer_groups_kip848", sources, KAFKA_4_4, ConsumerGroupHeartbeat=1)(walk_of_seed)
+    scenario(sources)(walk_of_seed)
 
 
 for seed in range(1, 5):

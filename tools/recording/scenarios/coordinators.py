@@ -1,14 +1,13 @@
 """Coordinators of a cluster with several brokers: which broker they are on, and what the other brokers answer."""
 
-from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import COORDINATOR_ERRORS, TRANSACTION_ERRORS, ScenarioBuilder, Step, batch
-from tools.recording.definitions import define
+from tools.recording.definitions import Scenarios
 
 from .several_brokers import PLACES, produced
 
-scenario = partial(define, "several_brokers", brokers=3)
+scenario = Scenarios("several_brokers", brokers=3)
 
 THERE, ELSEWHERE = "at-$B1", "not-$B1"
 

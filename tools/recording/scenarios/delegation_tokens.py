@@ -4,15 +4,14 @@ The user of these scenarios has no rights; tokens do not need any. A scenario fi
 because the user has tokens of other scenarios, too.
 """
 
-from functools import partial
 from typing import Any
 
 from kafkalet.conformance.access import DESCRIBE, PROPAGATION_MS
 from kafkalet.conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import EVERY_RELEASE, define
+from tools.recording.definitions import EVERY_RELEASE, Scenarios
 from tools.recording.rights import Rights
 
-scenario = partial(define, "credentials", acl=True, tokens=True)
+scenario = Scenarios("credentials", acl=True, tokens=True)
 
 CREATE, RENEW, EXPIRE = "CreateDelegationToken", "RenewDelegationToken", "ExpireDelegationToken"
 SEE = "DescribeDelegationToken"

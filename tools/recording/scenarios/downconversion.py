@@ -1,11 +1,9 @@
 """Fetch v0 to v3 of newer message formats, which releases up to 3.9 down-convert."""
 
-from functools import partial
-
 from kafkalet.conformance.building import ScenarioBuilder, at, batch, filled, record
-from tools.recording.definitions import KAFKA_3_9, define
+from tools.recording.definitions import KAFKA_3_9, Scenarios
 
-scenario = partial(define, "old_formats", releases=KAFKA_3_9, Fetch=0)
+scenario = Scenarios("old_formats", KAFKA_3_9, Fetch=0)
 
 
 def fetches(

@@ -7,7 +7,9 @@ from kafkalet.conformance.building import T0, TRANSACTION_ERRORS, ScenarioBuilde
 from kafkalet.conformance.notation.messages import APIS
 from kafkalet.conformance.notation.record_batches import BODY, varint
 from kafkalet.protocol.records.crc32c import crc32c
-from tools.recording.definitions import KAFKA_4_4, define
+from tools.recording.definitions import KAFKA_4_4, Scenarios
+
+scenario = Scenarios("produce")
 
 
 def crafted(body: bytes, count: int = 1, **more: int) -> Step:
@@ -24,7 +26,7 @@ def sized(body: bytes) -> bytes:
 GOOD = b"\0" + varint(0) + varint(0) + varint(-1) + sized(b"x") + varint(0)
 
 
-@define("produce", "DefaultRecord.readFrom LogValidator.validateRecord", level="must")
+@scenario("DefaultRecord.readFrom LogValidator.validateRecord", level="must")
 def produce_bad_records(ask: ScenarioBuilder) -> None:
     """Produce answers INVALID_RECORD for a batch with a valid checksum whose records are malformed, and stores nothing
     of it."""
@@ -59,7 +61,7 @@ def produce_bad_records(ask: ScenarioBuilder) -> None:
     ask.offsets("latest", t, -1)
 
 
-@define("produce", "LogValidator.validateTimestamp DefaultRecordBatch", level="detail")
+@scenario("LogValidator.validateTimestamp DefaultRecordBatch", level="detail")
 def produce_negative_times(ask: ScenarioBuilder) -> None:
     """Produce accepts records with timestamps below zero and stores them unchanged."""
     t = ask.topic()
@@ -70,7 +72,7 @@ def produce_negative_times(ask: ScenarioBuilder) -> None:
     ask.fetch("the log", at(t))
 
 
-@define("produce", "KIP-516 KafkaApis.handleProduceRequest", KAFKA_4_4, level="must", Produce=13)
+@scenario("KIP-516 KafkaApis.handleProduceRequest", KAFKA_4_4, level="must", Produce=13)
 def produce_topic_ids(ask: ScenarioBuilder) -> None:
     """Since version 13, Produce names topics by id, answers UNKNOWN_TOPIC_ID for unknown ids and the zero id, and
     stores the other topics."""
@@ -91,7 +93,7 @@ def produce_topic_ids(ask: ScenarioBuilder) -> None:
     ask.offsets("latest", t, -1)
 
 
-@define("idempotence", "KIP-98 KIP-360 TransactionCoordinator.handleInitProducerId", level="must")
+@scenario("KIP-98 KIP-360 TransactionCoordinator.handleInitProducerId", level="must", area="idempotence")
 def init_producer_id(ask: ScenarioBuilder) -> None:
     """InitProducerId without a transactional id allocates a new producer id in every version, and answers
     INVALID_REQUEST for an empty transactional id or for half of a producer id and epoch."""
@@ -110,7 +112,7 @@ def init_producer_id(ask: ScenarioBuilder) -> None:
         ask.request(f"v{version} empty transactional id", "InitProducerId", version, empty)
 
 
-@define("idempotence", "KIP-664 ReplicaManager.activeProducerState", DescribeProducers=0)
+@scenario("KIP-664 ReplicaManager.activeProducerState", area="idempotence", DescribeProducers=0)
 def describe_producers(ask: ScenarioBuilder) -> None:
     """DescribeProducers answers the epoch, last sequence number and last timestamp of every producer of a partition,
     UNKNOWN_TOPIC_OR_PARTITION for unknown partitions, and INVALID_TOPIC_EXCEPTION for illegal names."""
@@ -134,7 +136,9 @@ def describe_producers(ask: ScenarioBuilder) -> None:
     ask.request("none", "DescribeProducers", 0, {"topics": []})
 
 
-@define("old_formats", "LogSegment.shouldRoll UnifiedLog.legacyFetchOffsetsBefore", level="detail", ListOffsets=0)
+@scenario(
+    "LogSegment.shouldRoll UnifiedLog.legacyFetchOffsetsBefore", level="detail", area="old_formats", ListOffsets=0
+)
 def lo_v0_segments_by_time(ask: ScenarioBuilder) -> None:
     """A log rolls its segment after segment.ms by the timestamps of records, except with LogAppendTime, where the
     timestamps of producers do not count."""
@@ -152,7 +156,7 @@ def lo_v0_segments_by_time(ask: ScenarioBuilder) -> None:
     ask.offsets("times of clients do not count with append time", v, -1, 0, max_num_offsets=20)
 
 
-@define("list_offsets_timestamps", "KIP-33 LogSegment.shouldRoll UnifiedLog.fetchOffsetByTimestamp")
+@scenario("KIP-33 LogSegment.shouldRoll UnifiedLog.fetchOffsetByTimestamp", area="list_offsets_timestamps")
 def lo_time_segments_by_time(ask: ScenarioBuilder) -> None:
     """A log starts a new segment after segment.ms by record timestamps or when an index is full, and timestamp lookups
     and fetches follow these segments."""
@@ -170,7 +174,9 @@ def lo_time_segments_by_time(ask: ScenarioBuilder) -> None:
             ask.fetch(f"{name} from {offset}", at(topic, offset, max_bytes=100_000))
 
 
-@define("old_formats", "LogSegment.shouldRoll UnifiedLog.legacyFetchOffsetsBefore", level="detail", ListOffsets=0)
+@scenario(
+    "LogSegment.shouldRoll UnifiedLog.legacyFetchOffsetsBefore", level="detail", area="old_formats", ListOffsets=0
+)
 def lo_v0_segments_by_index(ask: ScenarioBuilder) -> None:
     """A log rolls its segment when the offset index or the time index is full, which depends on index.interval.bytes
     and on whether timestamps rise."""
@@ -187,7 +193,7 @@ def raw(ask: ScenarioBuilder, case: str, data: bytes, **more: Any) -> None:
     ask.step("raw", case=case, hex=data.hex(), framed=True, timeout_ms=1500, **more)
 
 
-@define("malformed_requests", "KIP-896 RequestContext.parseRequest SocketServer.parseRequestHeader")
+@scenario("KIP-896 RequestContext.parseRequest SocketServer.parseRequestHeader", area="malformed_requests")
 def foreign_apis(ask: ScenarioBuilder) -> None:
     """A broker closes the connection for APIs of controllers and for versions that its release removed or does not have
     yet."""
@@ -203,8 +209,9 @@ def foreign_apis(ask: ScenarioBuilder) -> None:
         raw(ask, f"{api} beyond its newest", struct.pack(">hhih1sb", APIS[api], beyond, 5, 1, b"c", 0) + bytes(20))
 
 
-@define(
-    "malformed_requests", "KIP-43 KIP-152 KafkaApis.handleSaslHandshakeRequest KafkaApis.handleSaslAuthenticateRequest"
+@scenario(
+    "KIP-43 KIP-152 KafkaApis.handleSaslHandshakeRequest KafkaApis.handleSaslAuthenticateRequest",
+    area="malformed_requests",
 )
 def sasl_on_plaintext(ask: ScenarioBuilder) -> None:
     """A listener without SASL answers ILLEGAL_SASL_STATE to SaslHandshake and SaslAuthenticate."""
@@ -215,7 +222,7 @@ def sasl_on_plaintext(ask: ScenarioBuilder) -> None:
         ask.request(f"authenticate v{version}", "SaslAuthenticate", version, body, conn=f"a{version}")
 
 
-@define("fetch", "KIP-482 KIP-903 KIP-951", level="detail")
+@scenario("KIP-482 KIP-903 KIP-951", level="detail", area="fetch")
 def fetch_tags(ask: ScenarioBuilder) -> None:
     """Fetch ignores the cluster id tag, reads the replica state tag since version 15, and answers
     NOT_LEADER_OR_FOLLOWER if the leader itself fetches as a follower."""
@@ -232,7 +239,7 @@ def fetch_tags(ask: ScenarioBuilder) -> None:
             ask.fetch(f"v{version} as broker 1", at("$t.id" if version > 12 else t), version=version, replica_id=1)
 
 
-@define("list_offsets", "UnifiedLog.append LogValidator.validateMessagesAndAssignOffsets", level="must")
+@scenario("UnifiedLog.append LogValidator.validateMessagesAndAssignOffsets", level="must", area="list_offsets")
 def lo_after_refusals(ask: ScenarioBuilder) -> None:
     """Batches that a broker rejects, and Produce requests without records, change neither the offsets nor the maximum
     timestamp of the log."""

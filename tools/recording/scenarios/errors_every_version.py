@@ -3,12 +3,14 @@
 from typing import Any
 
 from kafkalet.conformance.building import UNKNOWN_TOPIC_ID, ScenarioBuilder, Step, at, batch, one, record
-from tools.recording.definitions import define
+from tools.recording.definitions import Scenarios
 
 from .classic_groups import UNKNOWN_CLASSIC_MEMBER, Classic
 
+scenario = Scenarios("produce")
 
-@define("produce", "KafkaApis LogValidator", level="must")
+
+@scenario("KafkaApis LogValidator", level="must")
 def produce_errors_every_version(ask: ScenarioBuilder) -> None:
     """Produce answers the same errors in every version: unknown topics, acks, sizes, compression and broken batches."""
     t, c = ask.topic(max_message_bytes=300), ask.topic("c", cleanup_policy="compact")
@@ -31,7 +33,7 @@ def produce_errors_every_version(ask: ScenarioBuilder) -> None:
         send("sequence after a gap", t, batch(10, producer_id=4711, producer_epoch=0, base_sequence=5))
 
 
-@define("fetch_sessions", "KIP-227 FetchSessionCache", level="must")
+@scenario("KIP-227 FetchSessionCache", level="must", area="fetch_sessions")
 def session_errors_every_version(ask: ScenarioBuilder) -> None:
     """Unknown sessions and wrong session epochs are errors of the whole response, in every version since 7."""
     t = ask.topic()
@@ -46,7 +48,7 @@ def session_errors_every_version(ask: ScenarioBuilder) -> None:
         ask.fetch(f"v{v}: close", version=v, session_id=f"$S{v}", session_epoch=-1)
 
 
-@define("fetch", "ReplicaManager", level="must")
+@scenario("ReplicaManager", level="must", area="fetch")
 def fetch_errors_every_version(ask: ScenarioBuilder) -> None:
     """Unknown partitions, unknown topics and offsets outside of the log are errors of the partition, in every
     version."""
@@ -64,7 +66,7 @@ def fetch_errors_every_version(ask: ScenarioBuilder) -> None:
         ask.fetch(f"v{v}: offset 3", at("$t.id", 3), version=v)
 
 
-@define("list_offsets", "KIP-320 Partition", level="must")
+@scenario("KIP-320 Partition", level="must", area="list_offsets")
 def list_offsets_errors_every_version(ask: ScenarioBuilder) -> None:
     """ListOffsets checks the leader epoch of the request in every version since 4."""
     t, n = ask.topic(), ask.unknown_topic()
@@ -76,7 +78,7 @@ def list_offsets_errors_every_version(ask: ScenarioBuilder) -> None:
         ask.request(f"v{v}: twice", "ListOffsets", v, {"topics": [one(t, partition_index=0, timestamp=-1)] * 2})
 
 
-@define("metadata", "KafkaApis", level="must")
+@scenario("KafkaApis", level="must", area="metadata")
 def metadata_errors_every_version(ask: ScenarioBuilder) -> None:
     """Metadata answers UNKNOWN_TOPIC_OR_PARTITION and INVALID_TOPIC_EXCEPTION in every version."""
     n = ask.unknown_topic()
@@ -89,7 +91,7 @@ def metadata_errors_every_version(ask: ScenarioBuilder) -> None:
     ask.each_version("Metadata", {"v#: topic id": body}, 10, 11)
 
 
-@define("topics", "ReplicationControlManager", level="must")
+@scenario("ReplicationControlManager", level="must", area="topics")
 def create_topics_errors_every_version(ask: ScenarioBuilder) -> None:
     """CreateTopics answers the same errors in every version, and leaves the other topics of the request alone."""
     t = ask.topic()
@@ -112,7 +114,7 @@ def create_topics_errors_every_version(ask: ScenarioBuilder) -> None:
         create("wrong value", configs=[{"name": "retention.ms", "value": "x"}])
 
 
-@define("consumer_groups_classic", "GroupMetadataManager", level="must")
+@scenario("GroupMetadataManager", level="must", area="consumer_groups_classic")
 def join_group_errors_every_version(ask: ScenarioBuilder) -> None:
     """JoinGroup answers the same errors in every version: group ids, session timeouts, members and protocols."""
     group = Classic(ask)
@@ -132,7 +134,7 @@ def join_group_errors_every_version(ask: ScenarioBuilder) -> None:
     group.leave("leave", "$M1")
 
 
-@define("offsets", "OffsetMetadataManager", level="must")
+@scenario("OffsetMetadataManager", level="must", area="offsets")
 def offset_commit_errors_every_version(ask: ScenarioBuilder) -> None:
     """OffsetCommit answers the same errors in every version: members, generations, sizes of metadata."""
     t = ask.topic()

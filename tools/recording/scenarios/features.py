@@ -1,12 +1,11 @@
 """UpdateFeatures, and the features in ApiVersions after it."""
 
-from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import KAFKA_3_9, KAFKA_4_4, define
+from tools.recording.definitions import KAFKA_3_9, KAFKA_4_4, Scenarios
 
-scenario = partial(define, "features")
+scenario = Scenarios("features")
 
 TRANSACTION, GROUP, METADATA = "transaction.version", "group.version", "metadata.version"
 ELIGIBLE = "eligible.leader.replicas.version"

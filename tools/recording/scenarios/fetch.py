@@ -1,12 +1,11 @@
 """Fetch: the records, order and errors returned for offsets, epochs and isolation levels."""
 
-from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import T0, UNKNOWN_TOPIC_ID, ScenarioBuilder, at, batch, filled, record
-from tools.recording.definitions import define
+from tools.recording.definitions import Scenarios
 
-scenario = partial(define, "fetch")
+scenario = Scenarios("fetch")
 
 LAST = 17
 """The newest version that 3.9 and 4.4 both support."""

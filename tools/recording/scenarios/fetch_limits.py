@@ -1,11 +1,9 @@
 """Fetch: limits on size and wait time."""
 
-from functools import partial
-
 from kafkalet.conformance.building import ScenarioBuilder, Step, at, batch, filled
-from tools.recording.definitions import define
+from tools.recording.definitions import Scenarios
 
-scenario = partial(define, "fetch_limits")
+scenario = Scenarios("fetch_limits")
 
 BIG = 10_000_000
 
@@ -63,7 +61,7 @@ def fetch_committed_limits(ask: ScenarioBuilder) -> None:
     ask.fetch("at the end, limit 0", at(t, 0), at(t, 3, 1, 0), max_bytes=1, isolation_level=1)
 
 
-@define("old_formats", "KIP-74 ReplicaManager.readFromLog", Fetch=0)
+@scenario("KIP-74 ReplicaManager.readFromLog", area="old_formats", Fetch=0)
 def fetch_hard_limits(ask: ScenarioBuilder) -> None:
     """In Fetch 0 to 2, partition_max_bytes is a hard limit: a first batch that is larger is not answered, while version
     3 answers it whole."""
@@ -183,7 +181,7 @@ def fetch_wakes_for_errors(ask: ScenarioBuilder) -> None:
     ask.step("receive", case="the log start reaches the fetch offset", id="b", conn="b", timing_max_wait_ms=1500)
 
 
-@define("old_formats", "DelayedFetch.tryComplete", Fetch=0)
+@scenario("DelayedFetch.tryComplete", area="old_formats", Fetch=0)
 def fetch_old_versions_wait(ask: ScenarioBuilder) -> None:
     """Fetch 0 to 3 wait for min_bytes and max_wait_ms as later versions do."""
     t = ask.topic()

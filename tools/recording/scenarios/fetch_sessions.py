@@ -1,12 +1,11 @@
 """Fetch sessions (KIP-227)."""
 
-from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import UNKNOWN_TOPIC_ID, ScenarioBuilder, Step, at, batch, filled, merged
-from tools.recording.definitions import define
+from tools.recording.definitions import Scenarios
 
-scenario = partial(define, "fetch_sessions")
+scenario = Scenarios("fetch_sessions")
 
 
 def session(

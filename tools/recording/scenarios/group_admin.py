@@ -1,14 +1,13 @@
 """Group administration: FindCoordinator, DescribeGroups, ListGroups, DeleteGroups and OffsetDelete."""
 
-from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import EVERY_RELEASE, define
+from tools.recording.definitions import EVERY_RELEASE, Scenarios
 
 from .classic_groups import UNKNOWN_CLASSIC_MEMBER, Classic
 
-scenario = partial(define, "consumer_groups_classic")
+scenario = Scenarios("consumer_groups_classic")
 
 
 def committed(ask: ScenarioBuilder, group: str, topic: str, *offsets: int, **more: Any) -> None:
@@ -25,7 +24,7 @@ def subscribed(*topics: str, version: int = 1, **more: Any) -> list[Step]:
     return [{"name": "range", "metadata": {"subscription": {"version": version, "topics": list(topics)} | more}}]
 
 
-@define("metadata", "KIP-699 KafkaApis.getCoordinator", EVERY_RELEASE, level="must")
+@scenario("KIP-699 KafkaApis.getCoordinator", EVERY_RELEASE, level="must", area="metadata")
 def coordinator_find(ask: ScenarioBuilder) -> None:
     """FindCoordinator answers the coordinator of groups and transactional ids, since version 4 for several keys, and
     INVALID_REQUEST for an unknown key type."""
@@ -160,7 +159,9 @@ def group_delete(ask: ScenarioBuilder) -> None:
         promised.join(f"v{version} the promise after that", "$M3")
 
 
-@define("offsets", "KIP-496 OffsetMetadataManager.deleteOffsets ClassicGroup.validateOffsetDelete", EVERY_RELEASE)
+@scenario(
+    "KIP-496 OffsetMetadataManager.deleteOffsets ClassicGroup.validateOffsetDelete", EVERY_RELEASE, area="offsets"
+)
 def group_offset_delete(ask: ScenarioBuilder) -> None:
     """OffsetDelete removes offsets of topics that no member subscribes to, and answers GROUP_SUBSCRIBED_TO_TOPIC for
     the others."""

@@ -1,14 +1,13 @@
 """OffsetCommit and OffsetFetch, by members of classic groups and by other clients."""
 
-from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import EVERY_RELEASE, KAFKA_4_4, define
+from tools.recording.definitions import EVERY_RELEASE, KAFKA_4_4, Scenarios
 
 from .classic_groups import UNKNOWN_CLASSIC_MEMBER, Classic
 
-scenario = partial(define, "offsets")
+scenario = Scenarios("offsets")
 
 MISSING_TOPIC_ID = "00000000-0000-4000-8000-0000000000ff"
 Topic = tuple[str, tuple[Any, ...]]

@@ -1,14 +1,13 @@
 """What a change of leader leaves behind: epochs, producers, transactions, metadata."""
 
-from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import TRANSACTION_ERRORS, ScenarioBuilder, Step, batch, one
-from tools.recording.definitions import define
+from tools.recording.definitions import Scenarios
 
 from .several_brokers import PLACES, lead, produced, reading, replicated, write
 
-scenario = partial(define, "several_brokers", brokers=3)
+scenario = Scenarios("several_brokers", brokers=3)
 
 
 def history(ask: ScenarioBuilder, name: str = "t") -> str:

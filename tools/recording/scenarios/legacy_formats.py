@@ -1,11 +1,9 @@
 """Topics with message formats v0 and v1 (message.format.version), recorded from 2.8."""
 
-from functools import partial
-
 from kafkalet.conformance.building import ScenarioBuilder, Step, at, batch, record
-from tools.recording.definitions import KAFKA_2_8, define
+from tools.recording.definitions import KAFKA_2_8, Scenarios
 
-scenario = partial(define, "old_formats", releases=KAFKA_2_8, legacy=True)
+scenario = Scenarios("old_formats", KAFKA_2_8, legacy=True)
 
 
 def message_set(magic: int, *records: int | Step, codec: str = "none", **more: object) -> Step:

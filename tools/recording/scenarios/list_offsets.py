@@ -1,7 +1,9 @@
 """ListOffsets: timestamps, special timestamps, log states, and the lists of v0."""
 
 from kafkalet.conformance.building import T0, ScenarioBuilder, Step, batch, record
-from tools.recording.definitions import define
+from tools.recording.definitions import Scenarios
+
+scenario = Scenarios("list_offsets")
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING = -1, -2, -3, -4, -5, -6
 STRANGE = (-7, -100, -(2**63), 2**63 - 1)
@@ -24,7 +26,7 @@ def times(ask: ScenarioBuilder, t: str, *asked: int, note: str = "") -> None:
         ask.time(f"+{ts}{note}", t, ts)
 
 
-@define("list_offsets_timestamps", "KIP-79 FileRecords.searchForTimestamp", level="must")
+@scenario("KIP-79 FileRecords.searchForTimestamp", level="must", area="list_offsets_timestamps")
 def lo_time_unordered_batch(ask: ScenarioBuilder) -> None:
     """If timestamps go up and down in a batch, ListOffsets answers the first record in offset order that is late
     enough, not the one with the nearest timestamp."""
@@ -34,7 +36,7 @@ def lo_time_unordered_batch(ask: ScenarioBuilder) -> None:
     ends(ask, t)
 
 
-@define("list_offsets_timestamps", "KIP-79 FileRecords.searchForTimestamp", level="must")
+@scenario("KIP-79 FileRecords.searchForTimestamp", level="must", area="list_offsets_timestamps")
 def lo_time_unordered_batches(ask: ScenarioBuilder) -> None:
     """If timestamps go down from batch to batch, ListOffsets searches the first batch in offset order whose maximum
     timestamp is late enough."""
@@ -44,7 +46,7 @@ def lo_time_unordered_batches(ask: ScenarioBuilder) -> None:
     ends(ask, t)
 
 
-@define("list_offsets_timestamps", "KIP-734 LogSegment.readMaxTimestampAndOffsetSoFar")
+@scenario("KIP-734 LogSegment.readMaxTimestampAndOffsetSoFar", area="list_offsets_timestamps")
 def lo_time_max_last_but_one(ask: ScenarioBuilder) -> None:
     """ListOffsets for the maximum timestamp answers the record that has it even if it is not in the last batch, and
     keeps the earlier record on a tie."""
@@ -58,7 +60,7 @@ def lo_time_max_last_but_one(ask: ScenarioBuilder) -> None:
     ask.time("a new maximum inside a batch", t, MAX_TIMESTAMP, 7)
 
 
-@define("list_offsets_timestamps", "KIP-734 LogSegment.shallowOffsetOfMaxTimestampSoFar")
+@scenario("KIP-734 LogSegment.shallowOffsetOfMaxTimestampSoFar", area="list_offsets_timestamps")
 def lo_time_max_ties(ask: ScenarioBuilder) -> None:
     """ListOffsets answers the first record with the maximum timestamp, inside a batch and across batches, with every
     compression codec."""
@@ -71,7 +73,7 @@ def lo_time_max_ties(ask: ScenarioBuilder) -> None:
         times(ask, t, 11, 30, 31, note=f" {codec}")
 
 
-@define("list_offsets_timestamps", "KIP-79 FileRecords.searchForTimestamp", level="must")
+@scenario("KIP-79 FileRecords.searchForTimestamp", level="must", area="list_offsets_timestamps")
 def lo_time_codecs(ask: ScenarioBuilder) -> None:
     """ListOffsets finds records by timestamp inside batches that are compressed with snappy, lz4 or zstd."""
     for codec in ("snappy", "lz4", "zstd"):
@@ -82,7 +84,7 @@ def lo_time_codecs(ask: ScenarioBuilder) -> None:
         ends(ask, t, f" {codec}")
 
 
-@define("list_offsets_timestamps", "KIP-32 KIP-734 FileRecords.searchForTimestamp", level="detail")
+@scenario("KIP-32 KIP-734 FileRecords.searchForTimestamp", level="detail", area="list_offsets_timestamps")
 def lo_time_minus_one(ask: ScenarioBuilder) -> None:
     """ListOffsets ignores records without a timestamp (-1), finds records with timestamp 0, and answers offset -1 if no
     record is late enough."""
@@ -102,7 +104,7 @@ def lo_time_minus_one(ask: ScenarioBuilder) -> None:
     ends(ask, u, " u then 5")
 
 
-@define("list_offsets_timestamps", "KIP-33 UnifiedLog.searchOffsetInLocalLog")
+@scenario("KIP-33 UnifiedLog.searchOffsetInLocalLog", area="list_offsets_timestamps")
 def lo_time_segments_unordered(ask: ScenarioBuilder) -> None:
     """If the timestamps of segments overlap, ListOffsets searches the first segment in offset order whose maximum
     timestamp is late enough."""
@@ -113,7 +115,7 @@ def lo_time_segments_unordered(ask: ScenarioBuilder) -> None:
     ends(ask, t)
 
 
-@define("list_offsets_timestamps", "KIP-107 UnifiedLog.searchOffsetInLocalLog")
+@scenario("KIP-107 UnifiedLog.searchOffsetInLocalLog", area="list_offsets_timestamps")
 def lo_time_segments_deleted(ask: ScenarioBuilder) -> None:
     """ListOffsets finds no deleted record by timestamp while the log start offset moves through the segments, and
     answers offset -1 in the segment of the log start if only deleted records match."""
@@ -126,7 +128,7 @@ def lo_time_segments_deleted(ask: ScenarioBuilder) -> None:
         ends(ask, t, f" start {cut}")
 
 
-@define("list_offsets_timestamps", "KIP-734 UnifiedLog.fetchOffsetByTimestamp", level="detail")
+@scenario("KIP-734 UnifiedLog.fetchOffsetByTimestamp", level="detail", area="list_offsets_timestamps")
 def lo_time_max_deleted(ask: ScenarioBuilder) -> None:
     """ListOffsets for the maximum timestamp still answers a record before the log start offset as long as its segment
     exists."""
@@ -141,7 +143,7 @@ def lo_time_max_deleted(ask: ScenarioBuilder) -> None:
     times(ask, t, 0, 41, 51, note=" start 3")
 
 
-@define("list_offsets_timestamps", "KIP-32 FileRecords.searchForTimestamp")
+@scenario("KIP-32 FileRecords.searchForTimestamp", area="list_offsets_timestamps")
 def lo_time_append_batches(ask: ScenarioBuilder) -> None:
     """In a topic with LogAppendTime, all records of a batch have the same timestamp, and ListOffsets answers the first
     of them that is not deleted."""
@@ -161,7 +163,7 @@ def lo_time_append_batches(ask: ScenarioBuilder) -> None:
     ends(ask, t, " start 4")
 
 
-@define("list_offsets", "KIP-734 KIP-405 KIP-1005 ReplicaManager.isListOffsetsTimestampUnsupported")
+@scenario("KIP-734 KIP-405 KIP-1005 ReplicaManager.isListOffsetsTimestampUnsupported")
 def lo_special_times_every_version(ask: ScenarioBuilder) -> None:
     """ListOffsets supports -3 since version 7, -4 since 8, -5 since 9 and -6 since 11, and answers UNSUPPORTED_VERSION
     for negative timestamps that its version does not define."""
@@ -172,7 +174,7 @@ def lo_special_times_every_version(ask: ScenarioBuilder) -> None:
             ask.offsets(f"v{version} {ts}", t, ts, version)
 
 
-@define("list_offsets", "ReplicaManager.fetchOffset ReplicaManager.isListOffsetsTimestampUnsupported", level="detail")
+@scenario("ReplicaManager.fetchOffset ReplicaManager.isListOffsetsTimestampUnsupported", level="detail")
 def lo_special_times_nowhere(ask: ScenarioBuilder) -> None:
     """ListOffsets checks whether its version supports the timestamp before it looks for the topic or partition."""
     t, nope = ask.topic(), ask.unknown_topic()
@@ -182,7 +184,7 @@ def lo_special_times_nowhere(ask: ScenarioBuilder) -> None:
         ask.offsets(f"v{version} -99 partition 5", t, -99, version, partition=5)
 
 
-@define("list_offsets", "ListOffsetsRequest.duplicatePartitions ReplicaManager.fetchOffset", level="detail")
+@scenario("ListOffsetsRequest.duplicatePartitions ReplicaManager.fetchOffset", level="detail")
 def lo_duplicates(ask: ScenarioBuilder) -> None:
     """ListOffsets answers INVALID_REQUEST for a partition that the request names twice, and answers the other
     partitions normally."""
@@ -203,7 +205,7 @@ def lo_duplicates(ask: ScenarioBuilder) -> None:
             ask.request(f"v{version} {name}", "ListOffsets", version, {"replica_id": -1, "topics": topics})
 
 
-@define("list_offsets", "KafkaApis.handleListOffsetRequest ReplicaManager.fetchOffset", level="detail")
+@scenario("KafkaApis.handleListOffsetRequest ReplicaManager.fetchOffset", level="detail")
 def lo_empty_requests(ask: ScenarioBuilder) -> None:
     """ListOffsets answers a request without topics with no topics, and UNKNOWN_TOPIC_OR_PARTITION for illegal topic
     names and partition numbers that do not exist."""
@@ -219,7 +221,7 @@ def lo_empty_requests(ask: ScenarioBuilder) -> None:
         ask.offsets(f"v{version} partition 2147483647", t, -1, version, partition=2147483647)
 
 
-@define("list_offsets", "Partition.fetchOffsetForTimestamp ListOffsetsRequest", level="detail")
+@scenario("Partition.fetchOffsetForTimestamp ListOffsetsRequest", level="detail")
 def lo_replica_ids(ask: ScenarioBuilder) -> None:
     """ListOffsets gives consumers, debugging clients and follower ids the same answer from a leader without uncommitted
     records, and answers UNKNOWN_SERVER_ERROR for an unknown isolation level."""
@@ -234,7 +236,7 @@ def lo_replica_ids(ask: ScenarioBuilder) -> None:
         ask.offsets(f"isolation {isolation}", t, -1, 5, isolation_level=isolation)
 
 
-@define("list_offsets", "KafkaApis.handleListOffsetRequest ReplicaManager.fetchOffset", level="must")
+@scenario("KafkaApis.handleListOffsetRequest ReplicaManager.fetchOffset", level="must")
 def lo_many_partitions(ask: ScenarioBuilder) -> None:
     """ListOffsets answers each partition of a request on its own, so that unknown partitions do not affect the offsets
     of the others."""
@@ -250,7 +252,7 @@ def lo_many_partitions(ask: ScenarioBuilder) -> None:
     ask.each_version("ListOffsets", {"v#": {"replica_id": -1, "topics": asked}}, 1)
 
 
-@define("list_offsets", "KIP-320 Partition.checkCurrentLeaderEpoch")
+@scenario("KIP-320 Partition.checkCurrentLeaderEpoch")
 def lo_leader_epoch_times(ask: ScenarioBuilder) -> None:
     """ListOffsets checks the leader epoch for every kind of timestamp, after the support for the timestamp and the
     existence of the partition."""
@@ -265,9 +267,7 @@ def lo_leader_epoch_times(ask: ScenarioBuilder) -> None:
     ask.offsets("epoch 5 unknown time", t, -99, 7, current_leader_epoch=5)
 
 
-@define(
-    "list_offsets", "KIP-107 UnifiedLog.fetchOffsetByTimestamp UnifiedLog.maybeIncrementLogStartOffset", level="must"
-)
+@scenario("KIP-107 UnifiedLog.fetchOffsetByTimestamp UnifiedLog.maybeIncrementLogStartOffset", level="must")
 def lo_start_moves(ask: ScenarioBuilder) -> None:
     """ListOffsets follows a log start offset that moves through batches and segments, and finds no record before it by
     timestamp."""
@@ -284,7 +284,7 @@ def lo_start_moves(ask: ScenarioBuilder) -> None:
     times(ask, t, 0, 101, 102, note=" after new records")
 
 
-@define("list_offsets", "ReplicationControlManager.deleteTopic UnifiedLog.fetchOffsetByTimestamp", level="must")
+@scenario("ReplicationControlManager.deleteTopic UnifiedLog.fetchOffsetByTimestamp", level="must")
 def lo_recreated_topic(ask: ScenarioBuilder) -> None:
     """A topic that is created again under its name starts empty at offset 0, and ListOffsets answers
     UNKNOWN_TOPIC_OR_PARTITION while the topic does not exist."""
@@ -302,7 +302,7 @@ def lo_recreated_topic(ask: ScenarioBuilder) -> None:
     times(ask, t, 0, note=" made again")
 
 
-@define("list_offsets", "KIP-195 ReplicaManager.fetchOffset", level="must")
+@scenario("KIP-195 ReplicaManager.fetchOffset", level="must")
 def lo_added_partitions(ask: ScenarioBuilder) -> None:
     """Partitions that CreatePartitions adds are empty, and ListOffsets answers UNKNOWN_TOPIC_OR_PARTITION for them
     before they exist."""
@@ -316,7 +316,7 @@ def lo_added_partitions(ask: ScenarioBuilder) -> None:
             ask.offsets(f"partition {partition}, {ts if ts < 0 else 'T0'}", t, ts, 5, partition=partition)
 
 
-@define("list_offsets", "KIP-107 KIP-734 UnifiedLog.fetchOffsetByTimestamp")
+@scenario("KIP-107 KIP-734 UnifiedLog.fetchOffsetByTimestamp")
 def lo_retention_none_left(ask: ScenarioBuilder) -> None:
     """After all records of a log with several segments were deleted, timestamp lookups find nothing, but the maximum
     timestamp is still that of a deleted record in the last segment."""
@@ -330,7 +330,7 @@ def lo_retention_none_left(ask: ScenarioBuilder) -> None:
     times(ask, t, 0, 6, note=" one again")
 
 
-@define("old_formats", "UnifiedLog.legacyFetchOffsetsBefore", ListOffsets=0)
+@scenario("UnifiedLog.legacyFetchOffsetsBefore", area="old_formats", ListOffsets=0)
 def lo_v0_segments(ask: ScenarioBuilder) -> None:
     """ListOffsets 0 answers the log end offset and the base offsets of the segments in descending order, limited in
     number and by the time of the last change."""
@@ -345,7 +345,7 @@ def lo_v0_segments(ask: ScenarioBuilder) -> None:
         ask.offsets(f"latest as replica {replica}", t, LATEST, 0, max_num_offsets=10, replica_id=replica)
 
 
-@define("old_formats", "KIP-107 UnifiedLog.legacyFetchOffsetsBefore", level="detail", ListOffsets=0)
+@scenario("KIP-107 UnifiedLog.legacyFetchOffsetsBefore", level="detail", area="old_formats", ListOffsets=0)
 def lo_v0_deleted(ask: ScenarioBuilder) -> None:
     """ListOffsets 0 answers the log start offset in place of base offsets below it, and lists it once for every
     remaining segment."""
@@ -357,7 +357,7 @@ def lo_v0_deleted(ask: ScenarioBuilder) -> None:
             ask.offsets(f"start {cut}, {ts}", t, ts, 0, max_num_offsets=10)
 
 
-@define("old_formats", "KIP-107 UnifiedLog.legacyFetchOffsetsBefore", level="detail", ListOffsets=0)
+@scenario("KIP-107 UnifiedLog.legacyFetchOffsetsBefore", level="detail", area="old_formats", ListOffsets=0)
 def lo_v0_all_deleted(ask: ScenarioBuilder) -> None:
     """After all records were deleted, ListOffsets 0 lists the log end offset twice, and after the next record the end
     and the start offset."""
@@ -371,10 +371,10 @@ def lo_v0_all_deleted(ask: ScenarioBuilder) -> None:
         ask.offsets(f"{ts} with one more", t, ts, 0, max_num_offsets=10)
 
 
-@define(
-    "old_formats",
+@scenario(
     "KafkaApis.handleListOffsetRequest UnifiedLog.legacyFetchOffsetsBefore",
     level="detail",
+    area="old_formats",
     ListOffsets=0,
 )
 def lo_v0_many(ask: ScenarioBuilder) -> None:

@@ -1,11 +1,9 @@
 """DescribeLogDirs in every version."""
 
-from functools import partial
-
 from kafkalet.conformance.building import ScenarioBuilder, Step, batch
-from tools.recording.definitions import define
+from tools.recording.definitions import Scenarios
 
-scenario = partial(define, "replicas")
+scenario = Scenarios("replicas")
 
 
 @scenario("KIP-113 KIP-827 ReplicaManager")

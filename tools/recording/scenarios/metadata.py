@@ -4,7 +4,9 @@ import struct
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step, batch
-from tools.recording.definitions import define
+from tools.recording.definitions import Scenarios
+
+scenario = Scenarios("metadata")
 
 
 def ask_metadata(ask: ScenarioBuilder, case: str, version: int, topics: Any, only: bool = False, **more: Any) -> None:
@@ -13,7 +15,7 @@ def ask_metadata(ask: ScenarioBuilder, case: str, version: int, topics: Any, onl
     ask.request(case, "Metadata", version, body, **extra)
 
 
-@define("metadata", "AutoTopicCreationManager.createTopics KafkaApis.getTopicMetadata", level="must")
+@scenario("AutoTopicCreationManager.createTopics KafkaApis.getTopicMetadata", level="must")
 def metadata_auto_create(ask: ScenarioBuilder) -> None:
     """Metadata creates unknown topics if the broker and, since version 4, the request allow it, and answers
     UNKNOWN_TOPIC_OR_PARTITION until a topic is available."""
@@ -33,7 +35,7 @@ def metadata_auto_create(ask: ScenarioBuilder) -> None:
         ask.offsets(f"v{version} with one partition", n, -1, partition=1)
 
 
-@define("metadata", "Topic.validate KafkaApis.getTopicMetadata")
+@scenario("Topic.validate KafkaApis.getTopicMetadata")
 def metadata_names(ask: ScenarioBuilder) -> None:
     """Metadata answers INVALID_TOPIC_EXCEPTION for illegal names whether or not topics may be created, and names a
     repeated topic once."""
@@ -52,7 +54,7 @@ def metadata_names(ask: ScenarioBuilder) -> None:
     ask_metadata(ask, "good and unknown", 9, both, True, allow_auto_topic_creation=False)
 
 
-@define("metadata", "KIP-516 KafkaApis.handleTopicMetadataRequest", level="must")
+@scenario("KIP-516 KafkaApis.handleTopicMetadataRequest", level="must")
 def metadata_ids(ask: ScenarioBuilder) -> None:
     """Metadata since version 12 accepts topic ids, answers UNKNOWN_TOPIC_ID for unknown ones, and versions 10 and 11
     answer INVALID_REQUEST for ids."""
@@ -73,7 +75,7 @@ def metadata_ids(ask: ScenarioBuilder) -> None:
     ask_metadata(ask, "v12 two ids", 12, by_id, True)
 
 
-@define("metadata", "KIP-430 AuthHelper.authorizedOperations", level="detail")
+@scenario("KIP-430 AuthHelper.authorizedOperations", level="detail")
 def metadata_operations(ask: ScenarioBuilder) -> None:
     """Without an authorizer, Metadata since version 8 answers that all operations are authorized, for topics and up to
     version 10 for the cluster."""
@@ -85,7 +87,7 @@ def metadata_operations(ask: ScenarioBuilder) -> None:
         ask_metadata(ask, f"v{version}", version, [{"name": t}], **more)
 
 
-@define("metadata", "KIP-700 KIP-919 AuthHelper.computeDescribeClusterResponse")
+@scenario("KIP-700 KIP-919 AuthHelper.computeDescribeClusterResponse")
 def describe_cluster(ask: ScenarioBuilder) -> None:
     """DescribeCluster answers the brokers of the cluster, and rejects the endpoint type of controllers with
     MISMATCHED_ENDPOINT_TYPE and unknown types with UNSUPPORTED_ENDPOINT_TYPE."""
@@ -108,7 +110,7 @@ def head(key: int, version: int, client: bytes | None = b"c", flexible: bool = F
     return struct.pack(">hhi", key, version, 5) + name + (b"\0" if flexible else b"")
 
 
-@define("malformed_requests", "ByteBufferAccessor.readArray RequestContext.parseRequest")
+@scenario("ByteBufferAccessor.readArray RequestContext.parseRequest", area="malformed_requests")
 def list_offsets_bytes(ask: ScenarioBuilder) -> None:
     """A broker closes the connection for ListOffsets requests that are cut off or have invalid lengths, and ignores
     additional bytes at the end."""
@@ -133,7 +135,7 @@ def list_offsets_bytes(ask: ScenarioBuilder) -> None:
     raw(ask, "100000 partitions", body + struct.pack(">iih1si", -1, 1, 1, b"x", 100000))
 
 
-@define("malformed_requests", "KIP-482 ByteBufferAccessor.readUnsignedVarint")
+@scenario("KIP-482 ByteBufferAccessor.readUnsignedVarint", area="malformed_requests")
 def flexible_bytes(ask: ScenarioBuilder) -> None:
     """A broker ignores unknown tagged fields, and closes the connection for tags, varints and lengths in flexible
     requests that are invalid."""
@@ -154,7 +156,7 @@ def flexible_bytes(ask: ScenarioBuilder) -> None:
     raw(ask, "unknown tag in the header", tagged, **decode)
 
 
-@define("malformed_requests", "KIP-511 ApiVersionsRequest.isValid")
+@scenario("KIP-511 ApiVersionsRequest.isValid", area="malformed_requests")
 def api_versions_bytes(ask: ScenarioBuilder) -> None:
     """A broker answers ApiVersions with a malformed client name or version, and closes the connection if the request is
     cut off."""
@@ -179,7 +181,7 @@ def api_versions_bytes(ask: ScenarioBuilder) -> None:
     ask.steps[-1]["only"] = ["correlation_id", "then"]
 
 
-@define("malformed_requests", "ByteBufferAccessor.readArray RequestContext.parseRequest")
+@scenario("ByteBufferAccessor.readArray RequestContext.parseRequest", area="malformed_requests")
 def produce_fetch_bytes(ask: ScenarioBuilder) -> None:
     """A broker closes the connection for Produce and Fetch requests that are cut off or have invalid lengths."""
     produce = head(0, 3) + struct.pack(">hhiih1siii", -1, 1, 1000, 1, 1, b"x", 1, 0, -1)
@@ -201,7 +203,7 @@ def produce_fetch_bytes(ask: ScenarioBuilder) -> None:
     )
 
 
-@define("malformed_requests", "RequestHeader.parse", level="must")
+@scenario("RequestHeader.parse", level="must", area="malformed_requests")
 def headers(ask: ScenarioBuilder) -> None:
     """A broker returns any correlation id, accepts long, empty, null and undecodable client ids, and closes the
     connection if the client id exceeds the frame."""
@@ -220,8 +222,7 @@ def headers(ask: ScenarioBuilder) -> None:
         ask.steps[-1]["only"] = ["correlation_id"]
 
 
-@define(
-    "metadata",
+@scenario(
     "KIP-966 DescribeTopicPartitionsRequestHandler.handleDescribeTopicPartitionsRequest",
     level="detail",
     DescribeTopicPartitions=0,

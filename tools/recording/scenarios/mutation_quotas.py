@@ -1,13 +1,11 @@
 """The quota for creating and deleting partitions (KIP-599)."""
 
-from functools import partial
-
 from kafkalet.conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import define
+from tools.recording.definitions import Scenarios
 
 from .quotas import EXACT, alter, entry, filtering
 
-scenario = partial(define, "quotas", AlterClientQuotas=1)
+scenario = Scenarios("quotas", AlterClientQuotas=1)
 
 RATE = 0.001
 """Partitions per second: a client that has created some has to wait for minutes."""

@@ -1,12 +1,11 @@
 """Produce: accepted batches, and the errors and messages for rejected ones."""
 
 from collections.abc import Sequence
-from functools import partial
 
 from kafkalet.conformance.building import ScenarioBuilder, Step, at, batch, record
-from tools.recording.definitions import KAFKA_3_9, define
+from tools.recording.definitions import KAFKA_3_9, Scenarios
 
-scenario = partial(define, "produce")
+scenario = Scenarios("produce")
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
@@ -103,7 +102,7 @@ def produce_two_batches(ask: ScenarioBuilder) -> None:
     log_of(ask, t)
 
 
-@define("old_formats", "KIP-724 LogValidator.convertAndAssignOffsetsNonCompressed", KAFKA_3_9, Fetch=0)
+@scenario("KIP-724 LogValidator.convertAndAssignOffsetsNonCompressed", KAFKA_3_9, area="old_formats", Fetch=0)
 def produce_up_converted(ask: ScenarioBuilder) -> None:
     """Produce 1 and 2 accept messages of format 0 and 1, plain or compressed, which the broker converts to batches of
     format 2."""
@@ -125,7 +124,7 @@ def produce_up_converted(ask: ScenarioBuilder) -> None:
     ask.offsets("max timestamp", t, -3, 7)
 
 
-@define("old_formats", "LegacyRecord.ensureValid AbstractLegacyRecordBatch.ensureValid", KAFKA_3_9, Fetch=0)
+@scenario("LegacyRecord.ensureValid AbstractLegacyRecordBatch.ensureValid", KAFKA_3_9, area="old_formats", Fetch=0)
 def produce_old_corrupt(ask: ScenarioBuilder) -> None:
     """Produce 1 and 2 answer CORRUPT_MESSAGE for old messages with a wrong checksum or length, INVALID_RECORD for codec
     4, and ignore an incomplete last message."""
@@ -203,7 +202,9 @@ def produce_log_append_time(ask: ScenarioBuilder) -> None:
         ask.produce(t, batch(10), case=f"v{version}", version=version)
 
 
-@define("idempotence", "KIP-98 ProducerAppendInfo.checkSequence ProducerAppendInfo.checkProducerEpoch", level="must")
+@scenario(
+    "KIP-98 ProducerAppendInfo.checkSequence ProducerAppendInfo.checkProducerEpoch", level="must", area="idempotence"
+)
 def produce_sequences(ask: ScenarioBuilder) -> None:
     """A producer id may start at any sequence number, continues without gaps, wraps around at 2147483647, and starts at
     0 in a new epoch."""
@@ -395,8 +396,12 @@ def found_produce_short_messages(ask: ScenarioBuilder) -> None:
     ask.offsets("latest", t, -1)
 
 
-@define(
-    "old_formats", "LegacyRecord.ensureValid ByteBufferLogInputStream.nextBatch", KAFKA_3_9, level="detail", Fetch=0
+@scenario(
+    "LegacyRecord.ensureValid ByteBufferLogInputStream.nextBatch",
+    KAFKA_3_9,
+    level="detail",
+    area="old_formats",
+    Fetch=0,
 )
 def found_produce_short_old_messages(ask: ScenarioBuilder) -> None:
     """Produce 1 and 2 accept messages of the format of their version with short values, and reject messages of other

@@ -1,13 +1,12 @@
 """AlterClientQuotas and DescribeClientQuotas."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import define
+from tools.recording.definitions import Scenarios
 
-scenario = partial(define, "quotas")
+scenario = Scenarios("quotas")
 
 EXACT, DEFAULT, ANY = 0, 1, 2
 PRODUCE, CONSUME, REQUEST, MUTATION = (

@@ -1,12 +1,11 @@
 """ElectLeaders, AlterPartitionReassignments, ListPartitionReassignments, AlterReplicaLogDirs, DescribeQuorum."""
 
-from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import define
+from tools.recording.definitions import Scenarios
 
-scenario = partial(define, "replicas")
+scenario = Scenarios("replicas")
 
 PREFERRED, UNCLEAN = 0, 1
 OWN = {"keep": {"replica_election_results": "topic"}}

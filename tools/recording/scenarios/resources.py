@@ -1,14 +1,13 @@
 """Configurations of groups and client metrics subscriptions, ListConfigResources, and client telemetry."""
 
-from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder
-from tools.recording.definitions import KAFKA_3_9, KAFKA_4_4, define
+from tools.recording.definitions import KAFKA_3_9, KAFKA_4_4, Scenarios
 
 from .configurations import APPEND, DELETE, SET, SUBTRACT, alter, describe, resource
 
-scenario = partial(define, "configurations")
+scenario = Scenarios("configurations")
 
 METRICS, GROUP = 16, 32
 SESSION, HEARTBEAT = "consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"
@@ -115,7 +114,7 @@ def group_configs_later(ask: ScenarioBuilder) -> None:
     replace(ask, "nothing", GROUP, g)
 
 
-@define("telemetry", "KIP-714 ClientMetricsConfigs.validate")
+@scenario("KIP-714 ClientMetricsConfigs.validate", area="telemetry")
 def client_metrics_configs(ask: ScenarioBuilder) -> None:
     """Client metrics subscriptions can be set, replaced and described, and invalid intervals and match patterns are
     rejected."""
@@ -190,10 +189,10 @@ def list_config_resources(ask: ScenarioBuilder) -> None:
     alter(ask, "no metrics", METRICS, m, ("interval.ms", DELETE, None))
 
 
-@define(
-    "telemetry",
+@scenario(
     "KIP-714 ClientMetricsManager.processGetTelemetrySubscriptionRequest "
     "ClientMetricsManager.processPushTelemetryRequest",
+    area="telemetry",
 )
 def telemetry(ask: ScenarioBuilder) -> None:
     """A broker assigns a client instance id and a subscription, answers THROTTLING_QUOTA_EXCEEDED to early requests,
@@ -227,7 +226,7 @@ def telemetry(ask: ScenarioBuilder) -> None:
     replace(ask, "no subscription", METRICS, m)
 
 
-@define("telemetry", "KIP-714 ClientMetricsManager")
+@scenario("KIP-714 ClientMetricsManager", area="telemetry")
 def telemetry_too_large(ask: ScenarioBuilder) -> None:
     """PushTelemetry refuses metrics that are larger than telemetry.max.bytes with TELEMETRY_TOO_LARGE."""
     ask.setup("GetTelemetrySubscriptions", 0, {"client_instance_id": "ZERO"}, must_succeed=False)

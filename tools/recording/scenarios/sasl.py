@@ -3,14 +3,13 @@
 Connections whose name starts with `anonymous` are not authenticated when they are opened.
 """
 
-from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step, batch
-from tools.recording.definitions import EVERY_RELEASE, define
+from tools.recording.definitions import EVERY_RELEASE, Scenarios
 from tools.recording.rights import ends
 
-scenario = partial(define, "authorization", releases=EVERY_RELEASE, acl=True)
+scenario = Scenarios("authorization", EVERY_RELEASE, acl=True)
 
 RIGHT = "\0user\0user"
 PLAIN: Step = {"mechanism": "PLAIN"}

@@ -1,11 +1,9 @@
 """SCRAM credentials of users (KIP-554)."""
 
-from functools import partial
-
 from kafkalet.conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import EVERY_RELEASE, define
+from tools.recording.definitions import EVERY_RELEASE, Scenarios
 
-scenario = partial(define, "credentials", releases=EVERY_RELEASE, AlterUserScramCredentials=0)
+scenario = Scenarios("credentials", EVERY_RELEASE, AlterUserScramCredentials=0)
 
 ALTER, SEE = "AlterUserScramCredentials", "DescribeUserScramCredentials"
 SHA_256, SHA_512 = 1, 2

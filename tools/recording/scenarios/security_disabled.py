@@ -1,7 +1,9 @@
 """APIs of security on a broker without authorizer, SASL and TLS: ACLs, delegation tokens, SCRAM credentials."""
 
 from kafkalet.conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import KAFKA_4_4, define
+from tools.recording.definitions import KAFKA_4_4, Scenarios
+
+scenario = Scenarios("authorization")
 
 ANY, TOPIC, LITERAL, READ, ALLOW = 1, 2, 3, 3, 3
 SHA_256, SHA_512 = 1, 2
@@ -22,7 +24,7 @@ def acl_filter(name: str | None, **more: object) -> Step:
     return what | anyone | more
 
 
-@define("authorization", "KIP-140 AclApis", CreateAcls=1)
+@scenario("KIP-140 AclApis", CreateAcls=1)
 def acls_without_authorizer(ask: ScenarioBuilder) -> None:
     """A broker without an authorizer answers requests that concern ACLs with SECURITY_DISABLED."""
     ask.each_version("DescribeAcls", {"v#: describe": acl_filter("t")})
@@ -34,7 +36,7 @@ def acls_without_authorizer(ask: ScenarioBuilder) -> None:
         ask.request(f"v{v}: delete nothing", "DeleteAcls", v, {"filters": []})
 
 
-@define("authorization", "KIP-48 KafkaApis", CreateDelegationToken=1)
+@scenario("KIP-48 KafkaApis", CreateDelegationToken=1)
 def tokens_without_authentication(ask: ScenarioBuilder) -> None:
     """Delegation tokens are refused on connections without authentication with DELEGATION_TOKEN_REQUEST_NOT_ALLOWED."""
     ask.each_version("CreateDelegationToken", {"v#: create": {"renewers": [], "max_lifetime_ms": -1}})
@@ -45,7 +47,7 @@ def tokens_without_authentication(ask: ScenarioBuilder) -> None:
         ask.request(f"v{v}: describe those of a user", "DescribeDelegationToken", v, {"owners": [ALICE]})
 
 
-@define("configurations", "KIP-554 ScramImage", DescribeUserScramCredentials=0)
+@scenario("KIP-554 ScramImage", area="configurations", DescribeUserScramCredentials=0)
 def scram_describe(ask: ScenarioBuilder) -> None:
     """DescribeUserScramCredentials answers RESOURCE_NOT_FOUND for unknown users and DUPLICATE_RESOURCE for repeats."""
     a, b = ask.let("a", "c<unique>.a"), ask.let("b", "c<unique>.b")
@@ -61,7 +63,7 @@ def scram_describe(ask: ScenarioBuilder) -> None:
     describe("empty name", "")
 
 
-@define("authorization", "KIP-554 ScramControlManager", AlterUserScramCredentials=0)
+@scenario("KIP-554 ScramControlManager", AlterUserScramCredentials=0)
 def scram_alter(ask: ScenarioBuilder) -> None:
     """AlterUserScramCredentials stores credentials, and names the error of each user that it refuses."""
     a, b, c = (ask.let(name, f"c<unique>.{name}") for name in "abc")
@@ -104,14 +106,14 @@ def scram_alter(ask: ScenarioBuilder) -> None:
     alter("delete it", deletions=(deletion(b, SHA_512),))
 
 
-@define("metadata", "KIP-500 ClusterControlManager", UnregisterBroker=0)
+@scenario("KIP-500 ClusterControlManager", area="metadata", UnregisterBroker=0)
 def unregister_unknown_broker(ask: ScenarioBuilder) -> None:
     """UnregisterBroker answers BROKER_ID_NOT_REGISTERED for a broker that is not registered."""
     for broker_id in (4711, -1):
         ask.request(f"id {broker_id}", "UnregisterBroker", 0, {"broker_id": broker_id})
 
 
-@define("metadata", "KIP-853 KafkaRaftClient", AddRaftVoter=0)
+@scenario("KIP-853 KafkaRaftClient", area="metadata", AddRaftVoter=0)
 def raft_voters_are_static(ask: ScenarioBuilder) -> None:
     """Controllers with static voters refuse to add or remove a voter."""
     directory = ask.let("D", "0f0f0f0f-1111-4222-8333-444455556666")
@@ -123,7 +125,7 @@ def raft_voters_are_static(ask: ScenarioBuilder) -> None:
         ask.request(f"remove, {cluster} cluster id", "RemoveRaftVoter", 0, voter)
 
 
-@define("metadata", "ClusterControlManager", KAFKA_4_4, UnregisterController=0)
+@scenario("ClusterControlManager", KAFKA_4_4, area="metadata", UnregisterController=0)
 def unregister_unknown_controller(ask: ScenarioBuilder) -> None:
     """UnregisterController answers with an error for a controller that is not registered."""
     for controller_id in (4711, -1):

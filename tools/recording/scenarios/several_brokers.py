@@ -1,12 +1,11 @@
 """Requests for a partition that are sent to its leader, to a follower, and to a broker without a replica."""
 
-from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step, batch
-from tools.recording.definitions import define
+from tools.recording.definitions import Scenarios
 
-scenario = partial(define, "several_brokers", brokers=3)
+scenario = Scenarios("several_brokers", brokers=3)
 
 AREA = "several_brokers"
 LEADER, FOLLOWER, OTHER = 1, 2, 3

@@ -1,13 +1,11 @@
 """Share groups and streams groups in a cluster of several brokers: requests to a broker that is not responsible."""
 
-from functools import partial
-
 from kafkalet.conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import KAFKA_4_4, define
+from tools.recording.definitions import KAFKA_4_4, Scenarios
 
 from .coordinators import ELSEWHERE, found
 
-scenario = partial(define, "share_groups", releases=KAFKA_4_4, brokers=3)
+scenario = Scenarios("share_groups", KAFKA_4_4, brokers=3)
 
 M = "AAAAAAAAAAAAAAAAAAAAAQ"
 

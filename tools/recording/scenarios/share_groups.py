@@ -1,12 +1,11 @@
 """Share groups (KIP-932): their members, fetches, acknowledgements and offsets, and the errors of each API."""
 
-from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import UNKNOWN_TOPIC_ID, ScenarioBuilder, Step, batch
-from tools.recording.definitions import KAFKA_4_4, define
+from tools.recording.definitions import KAFKA_4_4, Scenarios
 
-scenario = partial(define, "share_groups", releases=KAFKA_4_4)
+scenario = Scenarios("share_groups", KAFKA_4_4)
 
 M, N = "AAAAAAAAAAAAAAAAAAAAAQ", "AAAAAAAAAAAAAAAAAAAAAg"
 """Member ids; since KIP-932, clients choose them, as UUIDs in base64."""

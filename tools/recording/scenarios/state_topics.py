@@ -1,9 +1,7 @@
 """The records that coordinators write to `__consumer_offsets` and `__transaction_state`, byte for byte."""
 
-from functools import partial
-
 from kafkalet.conformance.building import ScenarioBuilder, protocols
-from tools.recording.definitions import EVERY_RELEASE, KAFKA_4_4, define
+from tools.recording.definitions import EVERY_RELEASE, KAFKA_4_4, Scenarios
 
 from .classic_groups import Classic
 from .consumer_groups import A, Consumers
@@ -12,7 +10,7 @@ from .group_offsets import Offsets
 from .transaction_apis import Coordinated
 from .transaction_offsets import Sending
 
-scenario = partial(define, "state_topics")
+scenario = Scenarios("state_topics")
 
 GROUPS, TRANSACTIONS = "__consumer_offsets", "__transaction_state"
 

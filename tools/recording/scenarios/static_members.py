@@ -1,14 +1,13 @@
 """Static members of classic groups (KIP-345): returning and fenced members."""
 
-from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import EVERY_RELEASE, define
+from tools.recording.definitions import EVERY_RELEASE, Scenarios
 
 from .classic_groups import UNKNOWN_CLASSIC_MEMBER, Classic
 
-scenario = partial(define, "consumer_groups_classic", releases=EVERY_RELEASE)
+scenario = Scenarios("consumer_groups_classic", EVERY_RELEASE)
 
 I1: dict[str, Any] = {"group_instance_id": "i1"}
 I2: dict[str, Any] = {"group_instance_id": "i2"}

@@ -1,12 +1,11 @@
 """Streams groups (KIP-1071): heartbeats, descriptions, and the errors of each API."""
 
-from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import KAFKA_4_4, define
+from tools.recording.definitions import KAFKA_4_4, Scenarios
 
-scenario = partial(define, "streams_groups", releases=KAFKA_4_4)
+scenario = Scenarios("streams_groups", KAFKA_4_4)
 
 M, N = "AAAAAAAAAAAAAAAAAAAAAQ", "AAAAAAAAAAAAAAAAAAAAAg"
 GONE = -1

@@ -1,14 +1,13 @@
 """Replicas that are throttled while they are added (KIP-73), so that a reassignment stays in progress."""
 
-from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, batch, filled
-from tools.recording.definitions import define
+from tools.recording.definitions import Scenarios
 
 from .several_brokers import produced, reading, write
 
-scenario = partial(define, "several_brokers", brokers=3)
+scenario = Scenarios("several_brokers", brokers=3)
 
 NEVER = "1"
 """Bytes per second: after the first fetch, the new replica has to wait for longer than the scenario takes."""
@@ -102,7 +101,7 @@ def not_enough_replicas(ask: ScenarioBuilder) -> None:
     throttle(ask, None)
 
 
-@define("configurations", "KIP-73 QuotaConfig", brokers=3)
+@scenario("KIP-73 QuotaConfig", area="configurations")
 def throttled_rates(ask: ScenarioBuilder) -> None:
     """The rates of throttled replication are dynamic properties of a broker: numbers that are not negative."""
     for side in ("leader", "follower"):

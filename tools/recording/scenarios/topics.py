@@ -1,12 +1,11 @@
 """Administration of topics: CreateTopics, DeleteTopics, CreatePartitions, DescribeTopicPartitions."""
 
-from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import UNKNOWN_TOPIC_ID, ScenarioBuilder, Step, batch
-from tools.recording.definitions import KAFKA_4_4, define
+from tools.recording.definitions import KAFKA_4_4, Scenarios
 
-scenario = partial(define, "topics")
+scenario = Scenarios("topics")
 
 EXCESSIVE = 10_001
 """One more than the records that a controller writes for one request (QuorumController.MAX_RECORDS_PER_USER_OP).
@@ -279,9 +278,9 @@ def create_partitions_errors(ask: ScenarioBuilder) -> None:
     ask.request("no topics", "CreatePartitions", 1, {"topics": [], "validate_only": False})
 
 
-@define(
-    "metadata",
+@scenario(
     "KIP-966 DescribeTopicPartitionsRequestHandler.handleDescribeTopicPartitionsRequest",
+    area="metadata",
     DescribeTopicPartitions=0,
 )
 def describe_topic_partitions(ask: ScenarioBuilder) -> None:

@@ -1,13 +1,12 @@
 """APIs of the transaction coordinator: InitProducerId, AddPartitionsToTxn, EndTxn, WriteTxnMarkers and others."""
 
 from collections.abc import Iterable
-from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import COORDINATOR_ERRORS, TRANSACTION_ERRORS, ScenarioBuilder, Step, batch
-from tools.recording.definitions import KAFKA_4_4, define
+from tools.recording.definitions import KAFKA_4_4, Scenarios
 
-scenario = partial(define, "transactions")
+scenario = Scenarios("transactions")
 
 NO_ID = 987_654_321
 

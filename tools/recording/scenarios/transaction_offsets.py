@@ -1,17 +1,16 @@
 """Offsets in transactions: AddOffsetsToTxn, TxnOffsetCommit, and OffsetFetch with require_stable."""
 
-from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import TRANSACTION_ERRORS, ScenarioBuilder, Step
-from tools.recording.definitions import KAFKA_4_4, define
+from tools.recording.definitions import KAFKA_4_4, Scenarios
 
 from .classic_groups import UNKNOWN_CLASSIC_MEMBER, Classic
 from .consumer_groups import UNKNOWN_MEMBER, A, Consumers
 from .group_offsets import MISSING_TOPIC_ID, Offsets, Topic, named
 from .transaction_apis import NO_ID, Coordinated
 
-scenario = partial(define, "transaction_offsets")
+scenario = Scenarios("transaction_offsets")
 
 
 class Sending(Coordinated):

@@ -1,7 +1,6 @@
 """Logs with transactions: last stable offsets, aborted transactions in Fetch, and lookups around markers."""
 
 from collections.abc import Iterable
-from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import (
@@ -16,9 +15,9 @@ from kafkalet.conformance.building import (
     one,
     record,
 )
-from tools.recording.definitions import KAFKA_3_9, define
+from tools.recording.definitions import KAFKA_3_9, Scenarios
 
-scenario = partial(define, "read_committed")
+scenario = Scenarios("read_committed")
 
 BIG = 10_000_000
 WEEK_MS = 604_800_000
@@ -378,7 +377,7 @@ def txn_codecs(ask: ScenarioBuilder) -> None:
     fetches(ask, t, (0, 4), 1, version=10)
 
 
-@define("old_formats", "KIP-98 KIP-283 RecordsUtil.downConvert", KAFKA_3_9, Fetch=0)
+@scenario("KIP-98 KIP-283 RecordsUtil.downConvert", KAFKA_3_9, area="old_formats", Fetch=0)
 def txn_down(ask: ScenarioBuilder) -> None:
     """Fetch 0 to 3 answer the records of all transactions, also of aborted and open ones, and no markers."""
     t = ask.topic(segment_bytes=600)
@@ -518,7 +517,9 @@ def txn_sessions(ask: ScenarioBuilder) -> None:
     ask.fetch("committed", session_epoch=next(epoch), **session)
 
 
-@define("transactions", "KIP-98 ProducerAppendInfo.checkSequence ProducerAppendInfo.checkProducerEpoch", level="must")
+@scenario(
+    "KIP-98 ProducerAppendInfo.checkSequence ProducerAppendInfo.checkProducerEpoch", level="must", area="transactions"
+)
 def txn_produce(ask: ScenarioBuilder) -> None:
     """In a transaction, Produce answers a repeated batch with its original offset, rejects gaps, and in release 4.4
     other epochs, and rejects batches after the end of the transaction."""
@@ -535,11 +536,11 @@ def txn_produce(ask: ScenarioBuilder) -> None:
     ask.offsets("latest", t, -1)
 
 
-@define(
-    "transactions",
+@scenario(
     "KIP-890 ReplicaManager.maybeStartTransactionVerificationForPartitions "
     "TransactionCoordinator.handleVerifyPartitionsInTransaction",
     level="must",
+    area="transactions",
 )
 def txn_produce_first(ask: ScenarioBuilder) -> None:
     """The first transactional batch in a partition is verified with the coordinator, which answers an error for other
@@ -568,7 +569,7 @@ def txn_produce_first(ask: ScenarioBuilder) -> None:
     ask.offsets("latest of the other", t, -1, partition=1)
 
 
-@define("transactions", "KIP-98 ProducerAppendInfo.checkProducerEpoch", level="must")
+@scenario("KIP-98 ProducerAppendInfo.checkProducerEpoch", level="must", area="transactions")
 def txn_fenced(ask: ScenarioBuilder) -> None:
     """After a producer was initialized again, its open transaction is aborted and batches in the older epoch are
     rejected with INVALID_PRODUCER_EPOCH."""

@@ -1,13 +1,11 @@
 """A producer that begins while the transaction of its predecessor is open, and the errors of the predecessor."""
 
-from functools import partial
-
 from kafkalet.conformance.building import COORDINATOR_ERRORS, ScenarioBuilder, Step, batch
-from tools.recording.definitions import define
+from tools.recording.definitions import Scenarios
 
 from .transaction_apis import Coordinated
 
-scenario = partial(define, "transactions")
+scenario = Scenarios("transactions")
 
 
 @scenario("KIP-98 KIP-360 KIP-588 KIP-890 TransactionCoordinator", level="must")

@@ -3,13 +3,15 @@
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import KAFKA_3_9, KAFKA_4_4, define
+from tools.recording.definitions import KAFKA_3_9, KAFKA_4_4, Scenarios
+
+scenario = Scenarios("replicas")
 
 TOO_LARGE = "m" * 5000
 """Metadata of a committed offset that is longer than offset.metadata.max.bytes."""
 
 
-@define("offsets", "CoordinatorRuntime GroupCoordinator.doCommitOffsets", level="detail")
+@scenario("CoordinatorRuntime GroupCoordinator.doCommitOffsets", level="detail", area="offsets")
 def unusual_group_of_refused_commit(ask: ScenarioBuilder) -> None:
     """A group that a refused OffsetCommit created is described only after the next record of its coordinator since 4.0;
     in earlier releases it is described at once."""
@@ -33,10 +35,10 @@ def unusual_group_of_refused_commit(ask: ScenarioBuilder) -> None:
     described("committed")
 
 
-@define(
-    "metadata",
+@scenario(
     "KIP-966 org.apache.kafka.metadata.KRaftMetadataCache.describeTopicResponse",
     level="detail",
+    area="metadata",
     DescribeTopicPartitions=0,
 )
 def unusual_page_before_unknown_topic(ask: ScenarioBuilder) -> None:
@@ -60,7 +62,7 @@ def unusual_page_before_unknown_topic(ask: ScenarioBuilder) -> None:
             ask.request(f"limit {limit}, {case}", "DescribeTopicPartitions", 0, body)
 
 
-@define("replicas", "QuorumController.electLeaders", level="detail")
+@scenario("QuorumController.electLeaders", level="detail")
 def unusual_elections_without_topics(ask: ScenarioBuilder) -> None:
     """ElectLeaders accepts an empty list with any election type and timeout, and checks the timeout before the type."""
     t = ask.topic()
@@ -80,8 +82,7 @@ def unusual_elections_without_topics(ask: ScenarioBuilder) -> None:
                     ask.request(f"v{v} type {kind}, {timeout_ms} ms, {case}", "ElectLeaders", v, body)
 
 
-@define(
-    "replicas",
+@scenario(
     "KIP-860 ReplicationControlManager.alterPartitionReassignments",
     KAFKA_4_4,
     level="detail",
@@ -102,8 +103,11 @@ def unusual_reassignments_without_results(ask: ScenarioBuilder) -> None:
                 ask.request(f"{may_differ}, {timeout_ms} ms, {case}", "AlterPartitionReassignments", 1, body)
 
 
-@define(
-    "transactions", "KIP-890 AddPartitionsToTxnRequest.partitionsByTransaction", level="detail", AddPartitionsToTxn=4
+@scenario(
+    "KIP-890 AddPartitionsToTxnRequest.partitionsByTransaction",
+    level="detail",
+    area="transactions",
+    AddPartitionsToTxn=4,
 )
 def unusual_transactional_id_twice(ask: ScenarioBuilder) -> None:
     """If AddPartitionsToTxn contains a transactional id twice, the partitions of its last entry are added for both, and
@@ -136,7 +140,9 @@ def unusual_transactional_id_twice(ask: ScenarioBuilder) -> None:
     ask.request("the transaction", "DescribeTransactions", 0, described)
 
 
-@define("telemetry", "KIP-714 ConfigHelper.describeConfigs", KAFKA_3_9, level="detail", IncrementalAlterConfigs=1)
+@scenario(
+    "KIP-714 ConfigHelper.describeConfigs", KAFKA_3_9, level="detail", area="telemetry", IncrementalAlterConfigs=1
+)
 def unusual_documentation_of_client_metrics(ask: ScenarioBuilder) -> None:
     """Before 4.0, DescribeConfigs returns no documentation for the properties of client metrics subscriptions."""
     name = ask.let("m", "c<unique>.documented")
