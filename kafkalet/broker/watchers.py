@@ -28,7 +28,8 @@ class Changes(threading.Event):
     def note(self, topic: str | None) -> None:
         """Set the event. `topic` is as in `Watchers.touch`."""
         self._topics[topic] = None
-        self.set()
+        if not self.is_set():  # a watcher clears the event before it takes the topics
+            self.set()
 
     def take_topics(self) -> set[str] | None:
         """Return the topics that have changed since the last call; None if any topic may have changed."""

@@ -92,7 +92,6 @@ ELSEWHERE: dict[str, str] = {
     "conformance.playing.state_records": "test_golden.py",
     "conformance.playing.target": "test_golden.py",
     "conformance.results": "test_replayer.py",
-    "control.encoding": "control/test_server.py",
     "control.fields": "control/test_openapi.py",
     "control.state": "control/routes/test_topics.py",
     "control.top": "commands/test_top.py",

@@ -33,9 +33,9 @@ HEARTBEAT_S = 15.0
 """A stream without events sends a comment after this time."""
 INTERVAL_S = 0.1
 """The minimum time between two events of one kind."""
-MOST_INTERVAL_S = 1.0
+MOST_INTERVAL_S = 5.0
 SHARE = 20
-"""A stream reads the state during at most 1/SHARE of the time, as long as MOST_INTERVAL_S allows this."""
+"""A stream reads and encodes the state during at most 1/SHARE of the time, as long as MOST_INTERVAL_S allows this."""
 READ_ALL_S = 5.0
 """After this time, the next change of any topic lets a stream read all topics."""
 MAX_REQUESTS = 200
@@ -182,17 +182,18 @@ def stream(cluster: Cluster, kinds: Sequence[Kind], ended: Event) -> Iterator[by
             if ended.is_set():
                 return
             topics = changed.take_topics()
-            reading_s = 0.0
+            working_s = 0.0
             for name, source in sources:
                 begin_s = elapsed_s()
                 try:
                     data = source.read(topics)
                 except RuntimeError:  # the brokers have stopped
                     return
-                reading_s += elapsed_s() - begin_s
-                if data is not None:
-                    yield b"event: %b\ndata: %b\n\n" % (name, encoded(data))
-            ended.wait(min(max(INTERVAL_S, SHARE * reading_s), MOST_INTERVAL_S))
+                event = b"" if data is None else b"event: %b\ndata: %b\n\n" % (name, encoded(data))
+                working_s += elapsed_s() - begin_s
+                if event:
+                    yield event
+            ended.wait(min(max(INTERVAL_S, SHARE * working_s), MOST_INTERVAL_S))
             if not changed.wait(HEARTBEAT_S):
                 yield b": heartbeat\n\n"
 
