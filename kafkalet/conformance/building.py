@@ -91,6 +91,10 @@ class ScenarioBuilder:
         """Send a request on a separate connection; `receive` reads the answer."""
         self.step("send", id=name, api=api, version=version, body=body, conn=conn)
 
+    def raw(self, case: str, data: bytes, framed: bool = True, timeout_ms: int = 1500, **more: Any) -> None:
+        """Send bytes and compare what the broker sends back; with `framed`, their size is sent first."""
+        self.step("raw", case=case, hex=data.hex(), framed=framed, timeout_ms=timeout_ms, **more)
+
     def receive(self, case: str, name: str, **more: Any) -> None:
         """Compare the answer to the request that `send` added with this name."""
         sent = next(step for step in reversed(self.steps) if step["op"] == "send" and step["id"] == name)

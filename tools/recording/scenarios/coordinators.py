@@ -12,7 +12,7 @@ scenario = Scenarios("several_brokers", brokers=3)
 THERE, ELSEWHERE = "at-$B1", "not-$B1"
 
 
-def found(ask: ScenarioBuilder, name: str, kind: int = 0, *, node: str = "B1") -> str:
+def find_coordinator(ask: ScenarioBuilder, name: str, kind: int = 0, *, node: str = "B1") -> str:
     """Bind a group (kind 0) or transactional id (1), and its coordinator, once it has loaded its state."""
     key = ask.unique(name)
     ask.until("FindCoordinator", 2, {"key": key, "key_type": kind}, "error_code", 0)
@@ -33,7 +33,7 @@ def found(ask: ScenarioBuilder, name: str, kind: int = 0, *, node: str = "B1") -
 def coordinators_find(ask: ScenarioBuilder) -> None:
     """Every broker names the same coordinator of a group and of a transactional id."""
     for kind, name in enumerate(("g", "X1")):
-        key = found(ask, name, kind)
+        key = find_coordinator(ask, name, kind)
         for v in ask.versions("FindCoordinator", kind):
             body = {"key": key, "key_type": kind, "coordinator_keys": [key]}
             for node in PLACES:
@@ -46,7 +46,7 @@ def coordinators_find(ask: ScenarioBuilder) -> None:
 def coordinators_of_groups(ask: ScenarioBuilder) -> None:
     """A broker that does not coordinate the group answers NOT_COORDINATOR to all requests of the group."""
     t = ask.spread_topic("t", [1, 2])
-    g = found(ask, "g")
+    g = find_coordinator(ask, "g")
     member = "member-a-0000000000000"
     joining = {"group_id": g, "session_timeout_ms": 30000, "rebalance_timeout_ms": 60000, "member_id": ""}
     joining |= {"protocol_type": "consumer", "protocols": [{"name": "range", "metadata": "m"}]}
@@ -92,7 +92,7 @@ def coordinators_of_groups(ask: ScenarioBuilder) -> None:
 def coordinators_of_transactions(ask: ScenarioBuilder) -> None:
     """A broker that does not coordinate the transactional id answers NOT_COORDINATOR to all requests for it."""
     t = ask.spread_topic("t", [1, 2])
-    x = found(ask, "X1", 1)
+    x = find_coordinator(ask, "X1", 1)
     there: dict[str, Any] = {"conn": THERE}
     elsewhere: dict[str, Any] = {"conn": ELSEWHERE}
     beginning: Step = {"transactional_id": x, "transaction_timeout_ms": 60000}
@@ -129,8 +129,8 @@ def coordinators_of_transactions(ask: ScenarioBuilder) -> None:
 def coordinators_of_transactional_offsets(ask: ScenarioBuilder) -> None:
     """TxnOffsetCommit is answered by the coordinator of the group, which may be another broker than that of the id."""
     t = ask.spread_topic("t", [1, 2])
-    g = found(ask, "g")
-    x = found(ask, "X1", 1, node="B2")
+    g = find_coordinator(ask, "g")
+    x = find_coordinator(ask, "X1", 1, node="B2")
     transaction: dict[str, Any] = {"conn": "at-$B2"}
     beginning: Step = {"transactional_id": x, "transaction_timeout_ms": 60000}
     ask.setup("InitProducerId", 4, beginning, bind={"P1": "producer_id"}, **transaction)

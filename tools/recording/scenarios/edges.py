@@ -1,7 +1,6 @@
 """Edge cases: invalid records in batches, removed versions, inter-broker APIs, segments rolled by time."""
 
 import struct
-from typing import Any
 
 from kafkalet.conformance.building import T0, TRANSACTION_ERRORS, ScenarioBuilder, Step, at, batch, record
 from kafkalet.conformance.notation.messages import APIS
@@ -189,24 +188,20 @@ def lo_v0_segments_by_index(ask: ScenarioBuilder) -> None:
         ask.offsets(f"index of {size}, every {interval}, equal times", equal, -1, 0, max_num_offsets=20)
 
 
-def raw(ask: ScenarioBuilder, case: str, data: bytes, **more: Any) -> None:
-    ask.step("raw", case=case, hex=data.hex(), framed=True, timeout_ms=1500, **more)
-
-
 @scenario("KIP-896 RequestContext.parseRequest SocketServer.parseRequestHeader", area="malformed_requests")
 def foreign_apis(ask: ScenarioBuilder) -> None:
     """A broker closes the connection for APIs of controllers and for versions that its release removed or does not have
     yet."""
     for key in (4, 5, 6, 7, 52, 53, 54, 56, 58, 59, 62, 63, 64, 67, 70, 73, 80, 82, 93, 200):
         for version in (0, 1):
-            raw(ask, f"key {key} v{version}", struct.pack(">hhih1s", key, version, 5, 1, b"c"))
+            ask.raw(f"key {key} v{version}", struct.pack(">hhih1s", key, version, 5, 1, b"c"))
     for api, versions in (("Produce", (0, 2)), ("Fetch", (0, 3)), ("ListOffsets", (0,)), ("DeleteTopics", (0,))):
         for version in versions:
             if version not in ask.versions(api):
-                raw(ask, f"{api} v{version}", struct.pack(">hhih1s", APIS[api], version, 5, 1, b"c") + bytes(20))
+                ask.raw(f"{api} v{version}", struct.pack(">hhih1s", APIS[api], version, 5, 1, b"c") + bytes(20))
     for api in ("Produce", "Fetch", "ListOffsets", "Metadata", "CreateTopics", "DeleteRecords"):
         beyond = ask.versions(api)[-1] + 1
-        raw(ask, f"{api} beyond its newest", struct.pack(">hhih1sb", APIS[api], beyond, 5, 1, b"c", 0) + bytes(20))
+        ask.raw(f"{api} beyond its newest", struct.pack(">hhih1sb", APIS[api], beyond, 5, 1, b"c", 0) + bytes(20))
 
 
 @scenario(

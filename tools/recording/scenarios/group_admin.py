@@ -6,17 +6,9 @@ from kafkalet.conformance.building import ScenarioBuilder, Step
 from tools.recording.definitions import EVERY_RELEASE, Scenarios
 
 from .classic_groups import UNKNOWN_CLASSIC_MEMBER, Classic
+from .group_offsets import Offsets
 
 scenario = Scenarios("consumer_groups_classic")
-
-
-def committed(ask: ScenarioBuilder, group: str, topic: str, *offsets: int, **more: Any) -> None:
-    """Commit an offset for each partition without being a member."""
-    partitions = [
-        {"partition_index": n, "committed_offset": at, "committed_metadata": "m"} for n, at in enumerate(offsets)
-    ]
-    body = {"group_id": group, "generation_id_or_member_epoch": -1, "member_id": ""}
-    ask.setup("OffsetCommit", 8, body | {"topics": [{"name": topic, "partitions": partitions}]} | more)
 
 
 def subscribed(*topics: str, version: int = 1, **more: Any) -> list[Step]:
@@ -64,7 +56,7 @@ def group_describe(ask: ScenarioBuilder) -> None:
                 ask.request(case, "DescribeGroups", version, {"groups": [group.id]} | more)
 
     describe("unknown")
-    committed(ask, group.id, t, 5)
+    Offsets(ask, group.id).committed((t, (5,)))
     describe("only offsets")
     group.enter("M1", "range", "roundrobin", version=5, group_instance_id="i1")
     describe("before sync")
@@ -94,7 +86,7 @@ def group_list(ask: ScenarioBuilder) -> None:
     """ListGroups filters by state since version 4 and by type since version 5, without regard to case."""
     t = ask.topic()
     simple = Classic(ask, "simple")
-    committed(ask, simple.id, t, 5)
+    Offsets(ask, simple.id).committed((t, (5,)))
     fresh, stable, empty = (Classic(ask, name) for name in ("fresh", "stable", "empty"))
     fresh.enter("M1")
     stable.enter("M2", protocol_type="consumer", protocols=subscribed(t))
@@ -137,7 +129,7 @@ def group_delete(ask: ScenarioBuilder) -> None:
             ask.request(f"v{version} {case}", "DeleteGroups", version, {"groups_names": list(groups)})
 
         simple, stable, empty = (Classic(ask, f"{name}{version}") for name in ("simple", "stable", "empty"))
-        committed(ask, simple.id, t, 5)
+        Offsets(ask, simple.id).committed((t, (5,)))
         stable.enter("M1")
         empty.enter("M2")
         empty.leave(f"a group becomes empty, {version}", "$M2")
@@ -180,8 +172,8 @@ def group_offset_delete(ask: ScenarioBuilder) -> None:
     delete("unknown group", unknown.id, (t, (0,)))
     delete("nameless group", "", (t, (0,)))
     simple = Classic(ask, "simple")
-    committed(ask, simple.id, t, 5, 6)
-    committed(ask, simple.id, u, 7)
+    Offsets(ask, simple.id).committed((t, (5, 6)))
+    Offsets(ask, simple.id).committed((u, (7,)))
     delete("no topics", simple.id)
     delete("no partitions", simple.id, (t, ()))
     delete("never committed", simple.id, (u, (3,)), (n, (0,)))
@@ -201,8 +193,8 @@ def group_offset_delete(ask: ScenarioBuilder) -> None:
         "unreadable": [{"name": "range", "metadata": "m"}],
     }.items():
         group = Classic(ask, name.replace(" ", "_"), "consumer")
-        committed(ask, group.id, t, 5, 6)
-        committed(ask, group.id, u, 7)
+        Offsets(ask, group.id).committed((t, (5, 6)))
+        Offsets(ask, group.id).committed((u, (7,)))
         group.enter("M2", protocols=protocols)
         delete(f"{name}, before sync", group.id, (t, (0, 8)), (u, (0,)), (n, (0,)))
         group.synced("$M2", 1, "$M2")

@@ -101,10 +101,6 @@ def describe_cluster(ask: ScenarioBuilder) -> None:
             ask.request(f"v{version} endpoint type 7", "DescribeCluster", version, body | {"endpoint_type": 7})
 
 
-def raw(ask: ScenarioBuilder, case: str, data: bytes, framed: bool = True, timeout_ms: int = 1500, **more: Any) -> None:
-    ask.step("raw", case=case, hex=data.hex(), framed=framed, timeout_ms=timeout_ms, **more)
-
-
 def head(key: int, version: int, client: bytes | None = b"c", flexible: bool = False) -> bytes:
     name = struct.pack(">h", -1) if client is None else struct.pack(">h", len(client)) + client
     return struct.pack(">hhi", key, version, 5) + name + (b"\0" if flexible else b"")
@@ -118,21 +114,21 @@ def list_offsets_bytes(ask: ScenarioBuilder) -> None:
     ask.produce(t, batch(10))
     good = head(2, 1) + struct.pack(">iih1siiq", -1, 1, 1, b"x", 1, 0, -1)
     decode: Step = {"decode": ["ListOffsets", 1]}
-    raw(ask, "good", good, **decode)
-    raw(ask, "good, client id null", good.replace(b"\0\1c", b"\xff\xff", 1), **decode)
-    raw(ask, "trailing bytes", good + b"\0\0\0", **decode)
+    ask.raw("good", good, **decode)
+    ask.raw("good, client id null", good.replace(b"\0\1c", b"\xff\xff", 1), **decode)
+    ask.raw("trailing bytes", good + b"\0\0\0", **decode)
     for cut in (1, 8, 9, 13, 20, len(good) - 11):
-        raw(ask, f"{cut} bytes missing", good[:-cut])
+        ask.raw(f"{cut} bytes missing", good[:-cut])
     body = head(2, 1)
-    raw(ask, "no body", body)
-    raw(ask, "null topics", body + struct.pack(">ii", -1, -1))
-    raw(ask, "-2 topics", body + struct.pack(">ii", -1, -2))
-    raw(ask, "2147483647 topics", body + struct.pack(">ii", -1, 2147483647))
-    raw(ask, "null name", body + struct.pack(">iihi", -1, 1, -1, 0))
-    raw(ask, "name longer than the frame", body + struct.pack(">iih", -1, 1, 30000) + b"x")
-    raw(ask, "name that is no UTF-8", body + struct.pack(">iih2si", -1, 1, 2, b"\xff\xfe", 0), **decode)
-    raw(ask, "null partitions", body + struct.pack(">iih1si", -1, 1, 1, b"x", -1))
-    raw(ask, "100000 partitions", body + struct.pack(">iih1si", -1, 1, 1, b"x", 100000))
+    ask.raw("no body", body)
+    ask.raw("null topics", body + struct.pack(">ii", -1, -1))
+    ask.raw("-2 topics", body + struct.pack(">ii", -1, -2))
+    ask.raw("2147483647 topics", body + struct.pack(">ii", -1, 2147483647))
+    ask.raw("null name", body + struct.pack(">iihi", -1, 1, -1, 0))
+    ask.raw("name longer than the frame", body + struct.pack(">iih", -1, 1, 30000) + b"x")
+    ask.raw("name that is no UTF-8", body + struct.pack(">iih2si", -1, 1, 2, b"\xff\xfe", 0), **decode)
+    ask.raw("null partitions", body + struct.pack(">iih1si", -1, 1, 1, b"x", -1))
+    ask.raw("100000 partitions", body + struct.pack(">iih1si", -1, 1, 1, b"x", 100000))
 
 
 @scenario("KIP-482 ByteBufferAccessor.readUnsignedVarint", area="malformed_requests")
@@ -142,18 +138,18 @@ def flexible_bytes(ask: ScenarioBuilder) -> None:
     prefix = head(2, 6, flexible=True) + struct.pack(">ib", -1, 0)
     decode: Step = {"decode": ["ListOffsets", 6]}
     partition = struct.pack(">iiq", 0, -1, -1)
-    raw(ask, "good", prefix + b"\x02\x02x\x02" + partition + b"\0\0\0", **decode)
-    raw(ask, "unknown tag at the end", prefix + b"\x02\x02x\x02" + partition + b"\0\0\x01\x63\x02ab", **decode)
-    raw(ask, "unknown tag in a partition", prefix + b"\x02\x02x\x02" + partition + b"\x01\x63\x02ab\0\0", **decode)
-    raw(ask, "tag longer than the frame", prefix + b"\x02\x02x\x02" + partition + b"\0\0\x01\x63\x7f")
-    raw(ask, "a million tags", prefix + b"\x02\x02x\x02" + partition + b"\0\0\xc0\x84\x3d")
-    raw(ask, "null topics", prefix + b"\0\0")
-    raw(ask, "null name", prefix + b"\x02\0\x01\0\0")
-    raw(ask, "varint of six bytes", prefix + b"\xff\xff\xff\xff\xff\x01")
-    raw(ask, "four thousand million topics", prefix + b"\xff\xff\xff\xff\x0f")
-    raw(ask, "no tags in the header", head(2, 6) + struct.pack(">ib", -1, 0) + b"\x01\0")
+    ask.raw("good", prefix + b"\x02\x02x\x02" + partition + b"\0\0\0", **decode)
+    ask.raw("unknown tag at the end", prefix + b"\x02\x02x\x02" + partition + b"\0\0\x01\x63\x02ab", **decode)
+    ask.raw("unknown tag in a partition", prefix + b"\x02\x02x\x02" + partition + b"\x01\x63\x02ab\0\0", **decode)
+    ask.raw("tag longer than the frame", prefix + b"\x02\x02x\x02" + partition + b"\0\0\x01\x63\x7f")
+    ask.raw("a million tags", prefix + b"\x02\x02x\x02" + partition + b"\0\0\xc0\x84\x3d")
+    ask.raw("null topics", prefix + b"\0\0")
+    ask.raw("null name", prefix + b"\x02\0\x01\0\0")
+    ask.raw("varint of six bytes", prefix + b"\xff\xff\xff\xff\xff\x01")
+    ask.raw("four thousand million topics", prefix + b"\xff\xff\xff\xff\x0f")
+    ask.raw("no tags in the header", head(2, 6) + struct.pack(">ib", -1, 0) + b"\x01\0")
     tagged = head(2, 6) + b"\x01\x63\x02ab" + struct.pack(">ib", -1, 0) + b"\x01\0"
-    raw(ask, "unknown tag in the header", tagged, **decode)
+    ask.raw("unknown tag in the header", tagged, **decode)
 
 
 @scenario("KIP-511 ApiVersionsRequest.isValid", area="malformed_requests")
@@ -173,11 +169,11 @@ def api_versions_bytes(ask: ScenarioBuilder) -> None:
         ("name that ends in a dot", b"a.", b"1"),
         ("underscore", b"a_b", b"1"),
     ):
-        raw(ask, case, head(18, 3, flexible=True) + body(name, version), decode=["ApiVersions", 3], **follow)
+        ask.raw(case, head(18, 3, flexible=True) + body(name, version), decode=["ApiVersions", 3], **follow)
         ask.steps[-1]["only"] = ["correlation_id", "then"]
-    raw(ask, "v3 without body", head(18, 3, flexible=True), **follow)
-    raw(ask, "v3 cut", head(18, 3, flexible=True) + b"\x02a", **follow)
-    raw(ask, "v0 with trailing bytes", head(18, 0) + b"\0\0\0", decode=["ApiVersions", 0], **follow)
+    ask.raw("v3 without body", head(18, 3, flexible=True), **follow)
+    ask.raw("v3 cut", head(18, 3, flexible=True) + b"\x02a", **follow)
+    ask.raw("v0 with trailing bytes", head(18, 0) + b"\0\0\0", decode=["ApiVersions", 0], **follow)
     ask.steps[-1]["only"] = ["correlation_id", "then"]
 
 
@@ -185,18 +181,17 @@ def api_versions_bytes(ask: ScenarioBuilder) -> None:
 def produce_fetch_bytes(ask: ScenarioBuilder) -> None:
     """A broker closes the connection for Produce and Fetch requests that are cut off or have invalid lengths."""
     produce = head(0, 3) + struct.pack(">hhiih1siii", -1, 1, 1000, 1, 1, b"x", 1, 0, -1)
-    raw(ask, "produce: null records", produce, decode=["Produce", 3])
-    raw(ask, "produce: records longer than the frame", produce[:-4] + struct.pack(">i", 1000) + b"abc")
-    raw(ask, "produce: records of length -2", produce[:-4] + struct.pack(">i", -2))
+    ask.raw("produce: null records", produce, decode=["Produce", 3])
+    ask.raw("produce: records longer than the frame", produce[:-4] + struct.pack(">i", 1000) + b"abc")
+    ask.raw("produce: records of length -2", produce[:-4] + struct.pack(">i", -2))
     for cut in (4, 5, 20):
-        raw(ask, f"produce: {cut} bytes missing", produce[:-cut])
+        ask.raw(f"produce: {cut} bytes missing", produce[:-cut])
     fetch = head(1, 4) + struct.pack(">iiiibih1siiqi", -1, 0, 0, 1000, 0, 1, 1, b"x", 1, 0, 0, 1000)
-    raw(ask, "fetch", fetch, decode=["Fetch", 4])
+    ask.raw("fetch", fetch, decode=["Fetch", 4])
     for cut in (1, 4, 17, 30):
-        raw(ask, f"fetch: {cut} bytes missing", fetch[:-cut])
-    raw(ask, "fetch: -2 topics", head(1, 4) + struct.pack(">iiiibi", -1, 0, 0, 1000, 0, -2))
-    raw(
-        ask,
+        ask.raw(f"fetch: {cut} bytes missing", fetch[:-cut])
+    ask.raw("fetch: -2 topics", head(1, 4) + struct.pack(">iiiibi", -1, 0, 0, 1000, 0, -2))
+    ask.raw(
         "fetch: isolation level 5",
         fetch.replace(struct.pack(">ib", 1000, 0), struct.pack(">ib", 1000, 5), 1),
         decode=["Fetch", 4],
@@ -208,13 +203,12 @@ def headers(ask: ScenarioBuilder) -> None:
     """A broker returns any correlation id, accepts long, empty, null and undecodable client ids, and closes the
     connection if the client id exceeds the frame."""
     for case, client in (("long", b"x" * 2000), ("no UTF-8", b"\xff\xfe"), ("null", None), ("empty", b"")):
-        raw(ask, f"client id {case}", head(18, 0, client), decode=["ApiVersions", 0])
+        ask.raw(f"client id {case}", head(18, 0, client), decode=["ApiVersions", 0])
         ask.steps[-1]["only"] = ["correlation_id"]
-    raw(ask, "client id of length -2", struct.pack(">hhih", 18, 0, 5, -2))
-    raw(ask, "client id longer than the frame", struct.pack(">hhih", 18, 0, 5, 100) + b"abc")
+    ask.raw("client id of length -2", struct.pack(">hhih", 18, 0, 5, -2))
+    ask.raw("client id longer than the frame", struct.pack(">hhih", 18, 0, 5, 100) + b"abc")
     for correlation in (-1, -(2**31), 2**31 - 1):
-        raw(
-            ask,
+        ask.raw(
             f"correlation id {correlation}",
             struct.pack(">hhih1s", 18, 0, correlation, 1, b"c"),
             decode=["ApiVersions", 0],

@@ -5,7 +5,7 @@ from typing import Any
 from kafkalet.conformance.building import ScenarioBuilder
 from tools.recording.definitions import KAFKA_3_9, KAFKA_4_4, Scenarios
 
-from .configurations import APPEND, DELETE, SET, SUBTRACT, alter, describe, resource
+from .configurations import APPEND, DELETE, SET, SUBTRACT, alter, describe, resource, wait_for_config
 
 scenario = Scenarios("configurations")
 
@@ -17,11 +17,6 @@ def replace(ask: ScenarioBuilder, case: str, kind: int, name: str, *configs: tup
     given = [{"name": key, "value": value} for key, value in configs]
     body = {"resources": [{"resource_type": kind, "resource_name": name, "configs": given}], "validate_only": False}
     ask.request(case, "AlterConfigs", 2, body | more)
-
-
-def wait_for_config(ask: ScenarioBuilder, kind: int, name: str, key: str, value: str) -> None:
-    body = {"resources": [resource(kind, name, key)]}
-    ask.until("DescribeConfigs", 1, body, "results.0.configs.0.value", value)
 
 
 @scenario("KIP-848 ConfigHelper.describeConfigs", KAFKA_3_9, level="detail")

@@ -3,6 +3,7 @@
 Connections whose name starts with `anonymous` are not authenticated when they are opened.
 """
 
+from functools import partial
 from typing import Any
 
 from kafkalet.conformance.building import ScenarioBuilder, Step, batch
@@ -192,9 +193,7 @@ def sasl_garbage(ask: ScenarioBuilder) -> None:
     """Before authentication, the broker closes connections that send frames larger than sasl.server.max.receive.size,
     other protocols, or requests that it cannot decode."""
 
-    def raw(case: str, data: bytes, framed: bool = True, **more: Any) -> None:
-        fields: Step = {"hex": data.hex(), "framed": framed, "timeout_ms": 1500, "conn": "anonymous-raw"} | more
-        ask.step("raw", case=case, **fields)
+    raw = partial(ask.raw, conn="anonymous-raw")
 
     def request(key: int, version: int, body: bytes = b"", client: bytes = b"\0\4test") -> bytes:
         return key.to_bytes(2, "big") + version.to_bytes(2, "big") + b"\0\0\0\7" + client + body

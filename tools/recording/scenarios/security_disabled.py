@@ -1,38 +1,31 @@
 """APIs of security on a broker without authorizer, SASL and TLS: ACLs, delegation tokens, SCRAM credentials."""
 
+from kafkalet.conformance.access import READ, TOPICS, acl_filter
 from kafkalet.conformance.building import ScenarioBuilder, Step
 from tools.recording.definitions import KAFKA_4_4, Scenarios
+from tools.recording.rights import acl
 
 scenario = Scenarios("authorization")
 
-ANY, TOPIC, LITERAL, READ, ALLOW = 1, 2, 3, 3, 3
 SHA_256, SHA_512 = 1, 2
 ALICE = {"principal_type": "User", "principal_name": "alice"}
 HMAC = {"hex": "00112233445566778899aabbccddeeff"}
 
 
-def acl(name: str, **more: object) -> Step:
-    """Return an ACL to create: user alice may read the topic."""
-    what = {"resource_type": TOPIC, "resource_name": name, "resource_pattern_type": LITERAL}
-    return what | {"principal": "User:alice", "host": "*", "operation": READ, "permission_type": ALLOW} | more
-
-
-def acl_filter(name: str | None, **more: object) -> Step:
-    """Return a filter for the ACLs of a topic."""
-    what = {"resource_type_filter": TOPIC, "resource_name_filter": name, "pattern_type_filter": LITERAL}
-    anyone = {"principal_filter": None, "host_filter": None, "operation": ANY, "permission_type": ANY}
-    return what | anyone | more
-
-
 @scenario("KIP-140 AclApis", CreateAcls=1)
 def acls_without_authorizer(ask: ScenarioBuilder) -> None:
     """A broker without an authorizer answers requests that concern ACLs with SECURITY_DISABLED."""
-    ask.each_version("DescribeAcls", {"v#: describe": acl_filter("t")})
+    ask.each_version("DescribeAcls", {"v#: describe": acl_filter(TOPICS, "t")})
     for v in ask.versions("CreateAcls"):
-        ask.request(f"v{v}: create", "CreateAcls", v, {"creations": [acl("t"), acl("u")]})
+        ask.request(
+            f"v{v}: create",
+            "CreateAcls",
+            v,
+            {"creations": [acl(TOPICS, name, READ, principal="User:alice") for name in "tu"]},
+        )
         ask.request(f"v{v}: create nothing", "CreateAcls", v, {"creations": []})
     for v in ask.versions("DeleteAcls"):
-        ask.request(f"v{v}: delete", "DeleteAcls", v, {"filters": [acl_filter("t"), acl_filter(None)]})
+        ask.request(f"v{v}: delete", "DeleteAcls", v, {"filters": [acl_filter(TOPICS, "t"), acl_filter(TOPICS, None)]})
         ask.request(f"v{v}: delete nothing", "DeleteAcls", v, {"filters": []})
 
 

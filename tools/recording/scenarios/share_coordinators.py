@@ -3,7 +3,7 @@
 from kafkalet.conformance.building import ScenarioBuilder, Step
 from tools.recording.definitions import KAFKA_4_4, Scenarios
 
-from .coordinators import ELSEWHERE, found
+from .coordinators import ELSEWHERE, find_coordinator
 
 scenario = Scenarios("share_groups", KAFKA_4_4, brokers=3)
 
@@ -14,7 +14,7 @@ M = "AAAAAAAAAAAAAAAAAAAAAQ"
 def share_not_coordinator(ask: ScenarioBuilder) -> None:
     """A broker that does not coordinate a share group or streams group answers NOT_COORDINATOR."""
     t = ask.spread_topic("t", [1, 2])
-    g = found(ask, "g")
+    g = find_coordinator(ask, "g")
     member: Step = {"group_id": g, "member_id": M, "member_epoch": 0, "subscribed_topic_names": [t]}
     tasks: Step = {"active_tasks": [], "standby_tasks": [], "warmup_tasks": [], "process_id": "p1", "client_tags": []}
     topology = {"topology": {"epoch": 0, "subtopologies": [{"subtopology_id": "0", "source_topics": [t]}]}}
@@ -37,7 +37,7 @@ def share_not_coordinator(ask: ScenarioBuilder) -> None:
 def share_not_leader(ask: ScenarioBuilder) -> None:
     """A broker that does not lead the partition answers NOT_LEADER_OR_FOLLOWER to ShareFetch."""
     t = ask.spread_topic("t", [1, 2])
-    found(ask, "g")
+    find_coordinator(ask, "g")
     who = {"group_id": "$g", "member_id": M}
     limits = {"max_wait_ms": 0, "min_bytes": 0, "max_bytes": 1000, "max_records": 10, "batch_size": 10}
     for node in (2, 3):
