@@ -6,15 +6,17 @@ of the batch, and the explanation counts the bytes of the decompressed records.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from struct import Struct
 from typing import NamedTuple
-from zlib import crc32
 
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.batch import CONTROL, DELETE_HORIZON, HEADER, HEADER_SIZE, LOG_APPEND_TIME, TRANSACTIONAL
 from kafkalet.protocol.records.codecs import LIMIT, Codec, decompress
 from kafkalet.protocol.records.crc32c import crc32c
+from kafkalet.protocol.records.legacy import OVERHEAD, checksum
 from kafkalet.protocol.records.record import decode_records, encode_records
+from kafkalet.protocol.records.varint import VarintTooLong, encode, read_varint, read_varlong
 
 from .finding import Claim, Severity
 from .reading import MINIMAL, Path, Reading
@@ -42,11 +44,8 @@ IDEMPOTENCE = Claim("idempotence", "Producer id, epoch and base sequence are all
 IDEMPOTENCE_NOTE = Claim(*IDEMPOTENCE[:3], Severity.NOTE)
 INNER = Claim("inner-messages", "A wrapper contains uncompressed messages of its own format.", "KIP-31, KIP-32")
 
-_LONGEST_VARINT = 5
-_LONGEST_VARLONG = 10
 _UNUSED_BITS = 0xFF80
 _MESSAGE = Struct(">qiIbb")
-_OVERHEAD = (14, 22)
 
 
 class BatchSummary(NamedTuple):
@@ -77,7 +76,7 @@ def check_records(reading: Reading, start: int, end: int, version: int, path: Pa
         entry: Path = (path, f"batch {entries}") if entries else path
         size = int.from_bytes(reading.data[position + 8 : position + 12], "big", signed=True) + 12
         magic = reading.data[position + 16]
-        least = HEADER_SIZE if magic > 1 else 12 + _OVERHEAD[min(magic, 1)]
+        least = HEADER_SIZE if magic > 1 else 12 + OVERHEAD[min(magic, 1)]
         if not least <= size <= end - position:
             text = f"the length is {size - 12}, but the partition has {end - position - 12} more bytes"
             if size < least:
@@ -210,25 +209,18 @@ class _Records:
         else:
             reading.complain(claim, self.at + position, record, text)
 
-    def varint(self, longest: int = _LONGEST_VARINT) -> int:
-        data, start, at = self.payload, self.position, self.position
-        number = shift = 0
-        while True:
-            if at >= len(data) or at - start >= longest:
-                where = "the end of the batch" if at >= len(data) else f"{longest} bytes"
-                self.complain(RECORD, start, f"a varint does not end before {where}")
-                raise _Broken
-            byte = data[at]
-            at += 1
-            number |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                break
-        self.position = at
-        if byte == 0 and at - start > 1:
-            self.complain(MINIMAL, start, f"the varint {data[start:at].hex()} is too long")
-        number &= 0xFFFFFFFF if longest == _LONGEST_VARINT else 0xFFFFFFFFFFFFFFFF
-        return (number >> 1) ^ -(number & 1)
+    def varint(self, read: Callable[[bytes, int], tuple[int, int]] = read_varint) -> int:
+        start = self.position
+        try:
+            number, self.position = read(self.payload, start)
+        except (IndexError, VarintTooLong) as error:
+            where = str(error) if isinstance(error, VarintTooLong) else "it does not end before the batch"
+            self.complain(RECORD, start, f"a varint cannot be read: {where}")
+            raise _Broken from None
+        given = self.payload[start : self.position]
+        if len(given) > len(encode(number)):
+            self.complain(MINIMAL, start, f"the varint {given.hex()} is too long")
+        return number
 
     def sized(self, what: str, end: int) -> bytes | None:
         start = self.position
@@ -274,7 +266,7 @@ class _Records:
             self.complain(RECORD_ATTRIBUTES, self.position, f"the attributes are {attributes}")
         self.position += 1
         at = self.position
-        timestamp = self.base_timestamp + self.varint(_LONGEST_VARLONG)
+        timestamp = self.base_timestamp + self.varint(read_varlong)
         if timestamp < -1:
             self.complain(TIMESTAMP, at, f"the timestamp is {timestamp}")
         at = self.position
@@ -323,7 +315,7 @@ def _check_message(reading: Reading, message: bytes, start: int, path: Path, wra
     def complain(claim: Claim, offset: int, text: str) -> None:
         reading.complain(claim, start + (0 if wrapper is not None else offset), path, text)
 
-    actual = crc32(memoryview(message)[16:])
+    actual = checksum(message)
     if actual != crc:
         complain(CRC, 12, f"the checksum{inside} is {crc:#010x}, but that of the bytes is {actual:#010x}")
         return
@@ -337,7 +329,7 @@ def _check_message(reading: Reading, message: bytes, start: int, path: Path, wra
         return
     if wrapper is not None and (codec or magic != wrapper):
         complain(INNER, 16, f"the format{inside} is {magic} and its codec {codec}; the wrapper has format {wrapper}")
-    at = 12 + _OVERHEAD[magic] - 8
+    at = 12 + OVERHEAD[magic] - 8
     value: bytes | None = None
     for what in ("key", "value"):
         size = int.from_bytes(message[at : at + 4], "big", signed=True)
@@ -369,7 +361,7 @@ def _check_wrapper(reading: Reading, value: bytes | None, codec: int, magic: int
     while position < len(data):
         size = int.from_bytes(data[position + 8 : position + 12], "big", signed=True) + 12
         inner_magic = data[position + 16] if position + 16 < len(data) else 0
-        least = 12 + _OVERHEAD[min(inner_magic, 1)]
+        least = 12 + OVERHEAD[min(inner_magic, 1)]
         if not least <= size <= len(data) - position or inner_magic > 1:
             text = f"an inner message of format {inner_magic} has the length {size - 12}"
             reading.complain(INNER, start, path, f"{text} (decompressed byte {position})")

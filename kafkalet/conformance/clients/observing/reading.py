@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from kafkalet.protocol.errors import DecodeError
+from kafkalet.protocol.tags import read_uvarint, write_uvarint
+
 from .finding import Claim, Complaint
 
 Path: TypeAlias = "tuple[Path, str | int] | None"
@@ -66,25 +69,22 @@ class Reading:
 
     def unsigned_varint(self, path: Path) -> int:
         """Read an unsigned varint of at most five bytes."""
-        data, start, at = self.data, self.position, self.position
-        number = shift = 0
-        while True:
-            if at >= self.end:
-                raise self.missing(at - start + 1, path)
-            byte = data[at]
-            at += 1
-            number |= (byte & 127) << shift
-            if byte < 128:
-                break
-            shift += 7
-            if shift > 28:
-                self.complain(LENGTH, start, path, f"the varint {data[start:at].hex()} has more than five bytes")
-                raise Unreadable
-        self.position = at
-        if byte == 0 and at - start > 1:
-            self.complain(MINIMAL, start, path, f"the varint {data[start:at].hex()} for {number} is too long")
+        start = self.position
+        try:
+            number, end = read_uvarint(self.data, start)
+        except IndexError:
+            number, end = 0, self.end + 1
+        except DecodeError as error:
+            self.complain(LENGTH, start, path, str(error))
+            raise Unreadable from None
+        if end > self.end:
+            raise self.missing(self.end - start + 1, path)
+        self.position = end
+        given = self.data[start:end]
+        if given != write_uvarint(number):
+            self.complain(MINIMAL, start, path, f"the varint {given.hex()} for {number} is too long")
         if number > 0xFFFFFFFF:
-            self.complain(LENGTH, start, path, f"the varint {data[start:at].hex()} does not fit into 32 bits")
+            self.complain(LENGTH, start, path, f"the varint {given.hex()} does not fit into 32 bits")
             raise Unreadable
         return number
 

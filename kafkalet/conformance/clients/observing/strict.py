@@ -1,8 +1,8 @@
 """Decodes a request strictly: everything that the protocol forbids is a complaint, even if brokers accept it.
 
-The decoder walks through the declared fields of the message (`FIELDS`) and shares no code with the broker's decoder. It
-checks the header, each length, null and Boolean value, the tagged fields, the records (batches.py), reserved and
-enumerated values (values.py), and that no bytes follow the request.
+The decoder walks through the declared fields of the message (`FIELDS`), to know the position of each. It checks the
+header, each length, null and Boolean value, the tagged fields, the records (batches.py), reserved and enumerated values
+(values.py), and that no bytes follow the request.
 """
 
 from __future__ import annotations
