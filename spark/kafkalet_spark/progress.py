@@ -289,10 +289,10 @@ class Progress:
 
     def _watch(self) -> None:
         while not self._ended.wait(LOOK_EVERY_MS[self._style] / 1000):
-            if not self.look():
+            if not self.show_sample():
                 return
 
-    def look(self) -> bool:
+    def show_sample(self) -> bool:
         """Take a sample and show it. Return False if no more samples are available."""
         sample = self._status.sample()
         if sample is None:

@@ -42,7 +42,7 @@ def compare_with_broker(
     queries = context.broadcast({at: facts[at].queries for at in asked})
     known = context.broadcast({at: (logs[at], facts[at].last_stable_offset, facts[at].log_end_offset) for at in asked})
 
-    def look(group: list[AuditTask]) -> Iterator[tuple[int, tuple[AuditTask, Answers]]]:
+    def search_group(group: list[AuditTask]) -> Iterator[tuple[int, tuple[AuditTask, Answers]]]:
         for task in group:
             yield task.log, (task, search(task.stretch, queries.value[task.log], options.chunk_bytes))
 
@@ -55,7 +55,7 @@ def compare_with_broker(
 
     compared = {}
     if groups:
-        by_log = context.parallelize(groups, len(groups)).flatMap(look)
+        by_log = context.parallelize(groups, len(groups)).flatMap(search_group)
         compared = dict(by_log.groupByKey(min(len(asked), context.defaultParallelism)).mapPartitions(ask).collect())
     for broadcast in (queries, known):
         broadcast.unpersist()

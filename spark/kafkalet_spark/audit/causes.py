@@ -81,9 +81,9 @@ class Cause(NamedTuple):
         if not self.following:
             return
         kinds = Counter(finding.check for finding in self.consequences)
-        told = ", ".join(f"{count} {check}" for check, count in kinds.most_common())
+        checks = ", ".join(f"{count} {check}" for check, count in kinds.most_common())
         more = f", and {self.left_out:,} more" if self.left_out else ""
-        yield f"{self.following:,} consequence{'s' if self.following > 1 else ''}: {told}{more}"
+        yield f"{self.following:,} consequence{'s' if self.following > 1 else ''}: {checks}{more}"
         for finding in self.consequences[:SHOWN]:
             yield str(finding)
 

@@ -111,12 +111,12 @@ class Comparison(NamedTuple):
         return not (self.not_compared or self.refused)
 
     def __str__(self) -> str:
-        told = f"compared {self.lookups:,} lookups with {self.broker}: {self.disagreements:,} disagreements"
+        text = f"compared {self.lookups:,} lookups with {self.broker}: {self.disagreements:,} disagreements"
         if self.not_compared:
-            told += f"; not compared: {', '.join(self.not_compared)}"
+            text += f"; not compared: {', '.join(self.not_compared)}"
         if self.refused:
-            told += f"; broker errors: {', '.join(self.refused)}"
-        return told
+            text += f"; broker errors: {', '.join(self.refused)}"
+        return text
 
 
 def bounds_of(broker: LiveBroker, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Bounds | KafkaError]:
@@ -178,14 +178,14 @@ def _ask(
     place = expected.topic, expected.partition
     answers = expected.answers
     timestamps = expected.queries.tolist()
-    told = broker.look_up([Lookup(*place, timestamp) for timestamp in timestamps], level)
-    yield from zip(timestamps, answers.each(), told, strict=True)
+    answered = broker.look_up([Lookup(*place, timestamp) for timestamp in timestamps], level)
+    yield from zip(timestamps, answers.each(), answered, strict=True)
     try:
-        told = broker.look_up([Lookup(*place, MAX_TIMESTAMP)], level)
+        answered = broker.look_up([Lookup(*place, MAX_TIMESTAMP)], level)
     except KafkaError:  # Brokers before Kafka 3.0 do not support this lookup.
         return
     largest = answers.largest
-    yield MAX_TIMESTAMP, LogPlace() if largest.offset == NOTHING else largest, told[0]
+    yield MAX_TIMESTAMP, LogPlace() if largest.offset == NOTHING else largest, answered[0]
 
 
 class _Comparing:
@@ -225,35 +225,37 @@ class _Comparing:
         """Compare the last stable offset. The high watermark has already been compared as the log end."""
         if level != READ_COMMITTED:
             return
-        told = self.after.of(level)
+        reported = self.after.of(level)
         mine = min(self.expected.last_stable_offset, max(self.after.high_watermark, self.expected.log_start_offset))
         # If an open transaction began below the log start, Kafka 4 returns its offset, but Kafka 3 the log start.
-        if told == max(mine, self.expected.log_start_offset):
+        if reported == max(mine, self.expected.log_start_offset):
             return
-        if told != mine and not (self.has_grown and told > mine):
-            self._add(f"under {level}, the broker's log ends at {told}, but according to the batches at {mine}", mine)
+        if reported != mine and not (self.has_grown and reported > mine):
+            self._add(
+                f"under {level}, the broker's log ends at {reported}, but according to the batches at {mine}", mine
+            )
 
     def compare(self, level: str, timestamp: int, wanted: LogPlace, answer: Found) -> None:
-        told = LogPlace(*answer)
+        reported = LogPlace(*answer)
         lowest, highest = self.before.of(level), self.after.of(level)
         must_be_seen, may_be_seen = wanted.offset < lowest, wanted.offset < highest
-        is_right = told.offset == NOTHING and (wanted.offset == NOTHING or not must_be_seen)
+        is_right = reported.offset == NOTHING and (wanted.offset == NOTHING or not must_be_seen)
         if wanted.offset != NOTHING and may_be_seen:
-            is_right |= told[:2] == wanted[:2] and told.leader_epoch in (wanted.leader_epoch, NOTHING)
-        if not (is_right or self._may_be_newer(timestamp, wanted, told)):
+            is_right |= reported[:2] == wanted[:2] and reported.leader_epoch in (wanted.leader_epoch, NOTHING)
+        if not (is_right or self._may_be_newer(timestamp, wanted, reported)):
             name = "the largest timestamp" if timestamp == MAX_TIMESTAMP else f"timestamp {timestamp}"
             hidden = "" if wanted.offset == NOTHING or may_be_seen else f", which {level} hides"
             by_batches = f"according to the batches: {_named(wanted)}{hidden}"
-            message = f"for {name} under {level}, the broker returns {_named(told)}; {by_batches}"
+            message = f"for {name} under {level}, the broker returns {_named(reported)}; {by_batches}"
             self._add(message, wanted.offset if wanted.offset != NOTHING else None)
 
-    def _may_be_newer(self, timestamp: int, wanted: LogPlace, told: LogPlace) -> bool:
+    def _may_be_newer(self, timestamp: int, wanted: LogPlace, reported: LogPlace) -> bool:
         """Return whether records that were written after the audit began may explain a response."""
         if not self.has_grown:
             return False
-        if timestamp == MAX_TIMESTAMP and told.offset == NOTHING:
+        if timestamp == MAX_TIMESTAMP and reported.offset == NOTHING:
             return True
-        return told.offset >= self.expected.end_offset and (wanted.offset == NOTHING or timestamp == MAX_TIMESTAMP)
+        return reported.offset >= self.expected.end_offset and (wanted.offset == NOTHING or timestamp == MAX_TIMESTAMP)
 
     def _differs(self, fault: str, message: str, offset: int) -> None:
         self.findings.add("broker", message, fault=fault, file=self.expected.path, offset=offset)

@@ -183,12 +183,12 @@ class _DirectoryCheck:
             if name == formats.RECOVERY_POINTS and is_at_rest(self.path):
                 self._names_all(path, offsets, [log for log in logs if os.path.dirname(log.path) == self.path])
         for (topic, partition), named in sorted(gone.items()):
-            told = ", ".join(f"{name} at offset {offset}" for name, offset in named.items())
+            entries = ", ".join(f"{name} at offset {offset}" for name, offset in named.items())
             state = self.there.set_aside.get((topic, partition))
             where = f"exists only as -{state}" if state else "does not exist"
             path = os.path.join(self.path, f"{topic}-{partition}")
             fault = "partition-is-future" if state == "future" else "partition-gone"
-            self._add(fault, f"the partition is named in {told}, but {where}", path)
+            self._add(fault, f"the partition is named in {entries}, but {where}", path)
 
     def _is_gone(self, key: TopicPartition) -> bool:
         if key in self.there.logs or (self.topics and key[0] not in self.topics):

@@ -69,15 +69,15 @@ def check_epochs(
     """
     runs = runs[runs["has_epoch"]]
     epoch = runs["epoch"].astype(np.int64)
-    told = np.full(runs.size, -1, np.int64)
+    saved = np.full(runs.size, -1, np.int64)
     if checkpoint:
         epochs = np.array([entry[0] for entry in checkpoint], np.int64)
         starts = np.array([entry[1] for entry in checkpoint], np.int64)
         slot = np.searchsorted(starts, runs["last_offset"], "right") - 1
-        told = np.where(slot >= 0, epochs[slot], -1)
-    messages = dict(_falls(epoch, told))
-    for at in np.flatnonzero((told >= 0) & (told != epoch)).tolist():
-        messages[at] = f"the leader epoch is {epoch[at]}, but {told[at]} in leader-epoch-checkpoint"
+        saved = np.where(slot >= 0, epochs[slot], -1)
+    messages = dict(_falls(epoch, saved))
+    for at in np.flatnonzero((saved >= 0) & (saved != epoch)).tolist():
+        messages[at] = f"the leader epoch is {epoch[at]}, but {saved[at]} in leader-epoch-checkpoint"
     for at, message in sorted(messages.items()):
         run = runs[at]
         findings.add(
@@ -90,13 +90,13 @@ def check_epochs(
         )
 
 
-def _falls(epoch: NDArray[np.int64], told: NDArray[np.int64]) -> Iterator[tuple[int, str]]:
+def _falls(epoch: NDArray[np.int64], saved: NDArray[np.int64]) -> Iterator[tuple[int, str]]:
     """Yield the runs that break the order but are not covered by the checkpoint.
 
     The epoch of such a run is either lower than the previous epoch, or higher than the epochs on both sides.
     """
     rising: list[tuple[int, int]] = []
-    for at in np.flatnonzero(told < 0).tolist():
+    for at in np.flatnonzero(saved < 0).tolist():
         mine = int(epoch[at])
         if not rising or mine >= rising[-1][1]:
             rising.append((at, mine))

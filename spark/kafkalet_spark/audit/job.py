@@ -107,7 +107,7 @@ def _audit_logs(
     groups = packed(tasks, bytes_together(tasks, context.defaultParallelism, options.max_bytes_per_task))
     known = context.broadcast(logs)
 
-    def look(group: list[AuditTask]) -> Iterator[tuple[int, tuple[AuditTask, StretchFacts]]]:
+    def audit_group(group: list[AuditTask]) -> Iterator[tuple[int, tuple[AuditTask, StretchFacts]]]:
         for task in group:
             yield task.log, (task, task.audit(scan))
 
@@ -121,7 +121,7 @@ def _audit_logs(
 
     found: dict[int, tuple[Listed, PartitionFacts]] = {}
     if groups:
-        by_log = context.parallelize(groups, len(groups)).flatMap(look)
+        by_log = context.parallelize(groups, len(groups)).flatMap(audit_group)
         found = dict(by_log.groupByKey(min(len(logs), len(groups))).map(together).collect())
     known.unpersist()
     return [

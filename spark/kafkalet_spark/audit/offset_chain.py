@@ -1,7 +1,7 @@
 """Follow the offsets of a whole log to determine the log end offset, the gaps and the reasons for the gaps.
 
     compacted   below the offset that the log cleaner has reached, according to cleaner-offset-checkpoint or the caller.
-                Whether the cleaner has removed exactly these records cannot be told from the files
+                Whether the cleaner has removed exactly these records cannot be seen in the files
     undecided   above that offset, but the cleaner may have been interrupted before it wrote its checkpoint, or may have
                 run according to the batches of a log whose cleanup.policy is unknown. This is listed as not checked
     unreadable  there are unreadable bytes where the offsets should be

@@ -246,13 +246,13 @@ def _check_time_indexes(facts: Sequence[StretchFacts], findings: Findings) -> No
 
 def _check_epoch_file(log: PartitionLog, companions: CompanionFiles, epochs: EpochRuns, findings: Findings) -> None:
     """Check leader-epoch-checkpoint. A leader adds its epoch to this file before it appends its first batch."""
-    told = epochs[epochs["has_epoch"] & (epochs["epoch"] >= 0)]
-    if companions.epochs is None and told.size:
+    with_epochs = epochs[epochs["has_epoch"] & (epochs["epoch"] >= 0)]
+    if companions.epochs is None and with_epochs.size:
         path = os.path.join(log.path, formats.LEADER_EPOCHS)
-        highest = int(told["epoch"].max())
+        highest = int(with_epochs["epoch"].max())
         message = f"the file is missing, but the batches have leader epochs up to {highest}"
         findings.add("leader-epoch", message, fault="no-epochs", file=path)
-    if not (log.is_closed and companions.epochs and told.size):
+    if not (log.is_closed and companions.epochs and with_epochs.size):
         return
     # When the log start offset moves, so does the start of the first epoch (LeaderEpochFileCache.truncateFromStart).
     begins_at, first = log.log_start_offset, companions.epochs[0][1]
@@ -260,7 +260,7 @@ def _check_epoch_file(log: PartitionLog, companions: CompanionFiles, epochs: Epo
     if first < begins_at <= log.segments[0].base_offset:
         message = f"leader epochs start at offset {first}, but the log at {begins_at}: segments are missing"
         findings.add("missing", message, fault="begin-lost", file=path, offset=first, end_offset=begins_at)
-    elif first > begins_at and int(told["last_offset"][0]) < first:
+    elif first > begins_at and int(with_epochs["last_offset"][0]) < first:
         message = f"leader epochs start at offset {first}, but the log at {begins_at}: the log start offset is lost"
         findings.add("checkpoint", message, fault="log-start-lost", file=path, offset=begins_at, end_offset=first)
 

@@ -109,14 +109,14 @@ class RecordChecks:
         for at in np.flatnonzero(~(is_sorted & inside & is_counted & is_complete & is_timed)).tolist():
             entry = int(rows[at])
             if not is_counted[at]:
-                told = f"the entry has {ends[at] - starts[at]} records, but its header says {count[at]}"
-                self._add(entries, entry, told)
+                message = f"the entry has {ends[at] - starts[at]} records, but its header says {count[at]}"
+                self._add(entries, entry, message)
             if not (is_sorted[at] and inside[at] and is_complete[at]):
                 span = f"{entries.first_offset[entry]} to {batches.last_offset[entry]}"
                 self._add(entries, entry, f"the offsets of the records do not match the header: {span}")
             if not is_timed[at]:
-                told = f"the largest timestamp is {largest[at]}, but the header says {batches.max_timestamp[entry]}"
-                self._add(entries, entry, told)
+                message = f"the largest timestamp is {largest[at]}, but the header says {batches.max_timestamp[entry]}"
+                self._add(entries, entry, message)
 
     def _add(self, entries: Entries, row: int, message: str) -> None:
         self._findings.add(

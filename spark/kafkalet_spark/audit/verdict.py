@@ -97,7 +97,7 @@ class Verdict(NamedTuple):
             aside.append(f"{self.not_chosen:,} partitions of topics that were not selected")
         aside += [
             f"{facts.log.name}: {count:,} offsets are missing below the cleaner offset; whether the log cleaner "
-            "removed them or they were lost cannot be told"
+            "removed them or they were lost is unknown"
             for facts in self.partitions
             if (count := facts.chain.left_out[COMPACTED])
         ]
@@ -168,7 +168,7 @@ class Verdict(NamedTuple):
 
     def as_json(self) -> str:
         """Return the contents of verdict.json."""
-        told: dict[str, Any] = {
+        contents: dict[str, Any] = {
             "agrees": self.agrees,
             "exit_status": self.exit_status,
             "is_complete": self.is_complete,
@@ -180,7 +180,7 @@ class Verdict(NamedTuple):
             "partitions": [self._partition(facts) for facts in self.partitions],
             "compared_with_broker": None if self.compared is None else self.compared._asdict(),
         }
-        return json.dumps(told, indent=1, ensure_ascii=False) + "\n"
+        return json.dumps(contents, indent=1, ensure_ascii=False) + "\n"
 
     def _cause(self, cause: Cause) -> dict[str, Any]:
         return {

@@ -146,8 +146,8 @@ def test_bar_is_redrawn_and_removed_at_the_end() -> None:
     terminal = Terminal()
     status, clock = FakeStatus(Sample(1, 2, 0)), ManualClock()
     with Progress(status, "dump", "bar", ExpectedWork(tasks=2), stream=terminal, clock=clock) as progress:
-        progress.look()
-        progress.look()
+        progress.show_sample()
+        progress.show_sample()
     shown = terminal.getvalue()
     assert shown.count("\rdump [") == 2
     assert "\n" not in shown
@@ -160,7 +160,7 @@ def test_lines_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     status = FakeStatus(Sample(1, 2, 50))
     with Progress(status, "dump", "lines", ExpectedWork(tasks=2), stream=io.StringIO(), clock=clock) as progress:
         clock.advance(1000)
-        progress.look()
+        progress.show_sample()
     assert caplog.messages == ["dump: 1/2 tasks, 50 records, 50/s, 0:01 left"]
 
 
@@ -168,10 +168,10 @@ def test_next_phase_has_its_own_name_and_totals(caplog: pytest.LogCaptureFixture
     caplog.set_level(logging.INFO, "kafkalet_spark")
     clock, status = ManualClock(), FakeStatus(Sample(2, 2, 0), Sample(1, 5, 0))
     progress = Progress(status, "dump", "lines", ExpectedWork(tasks=2), stream=io.StringIO(), clock=clock)
-    progress.look()
+    progress.show_sample()
     progress.begin("merge", ExpectedWork(tasks=5))
     clock.advance(1000)
-    progress.look()
+    progress.show_sample()
     assert caplog.messages == ["dump: 2/2 tasks", "merge: 1/5 tasks, 0:04 left"]
     assert status.restarts == 1
 
@@ -179,7 +179,7 @@ def test_next_phase_has_its_own_name_and_totals(caplog: pytest.LogCaptureFixture
 def test_nothing_is_shown_before_there_are_tasks() -> None:
     terminal = Terminal()
     progress = Progress(FakeStatus(Sample(0, 0, 0)), "dump", "bar", stream=terminal, clock=ManualClock())
-    assert progress.look()
+    assert progress.show_sample()
     assert terminal.getvalue() == ""
 
 
@@ -203,7 +203,7 @@ def test_closed_terminal_does_not_end_the_job() -> None:
     terminal = Terminal()
     with Progress(FakeStatus(Sample(1, 2, 0)), "dump", "bar", stream=terminal) as progress:
         terminal.close()
-        assert progress.look()
+        assert progress.show_sample()
 
 
 @pytest.mark.parametrize(

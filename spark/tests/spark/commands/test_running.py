@@ -38,5 +38,5 @@ def test_active_session_is_used_and_not_stopped(spark: "SparkSession") -> None:
 def test_progress_is_about_jobs_started_in_its_context(spark: "SparkSession") -> None:
     with Running(spark=spark, progress="none").progress("count") as progress:
         spark.range(0, 10, 1, 2).count()
-        assert progress.look()
+        assert progress.show_sample()
     assert progress.pace.last.tasks >= 2

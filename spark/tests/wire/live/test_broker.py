@@ -100,15 +100,18 @@ def test_unsupported_properties_are_rejected_immediately() -> None:
 
 def test_one_reachable_address_is_enough(broker: ScriptedBroker) -> None:
     with ScriptedBroker() as gone:
-        nobody = gone.bootstrap_servers
-    with LiveBroker(f"{nobody},{broker.bootstrap_servers}", QUICK) as live:
+        unreachable = gone.bootstrap_servers
+    with LiveBroker(f"{unreachable},{broker.bootstrap_servers}", QUICK) as live:
         assert live.topics() == {"t": 3}
 
 
 def test_unreachable_cluster_is_retried_until_the_timeout(broker: ScriptedBroker) -> None:
     with ScriptedBroker() as gone:
-        nobody = gone.bootstrap_servers
-    with LiveBroker(nobody, QUICK) as live, pytest.raises(Unreachable, match=f"cannot connect to broker {nobody}"):
+        unreachable = gone.bootstrap_servers
+    with (
+        LiveBroker(unreachable, QUICK) as live,
+        pytest.raises(Unreachable, match=f"cannot connect to broker {unreachable}"),
+    ):
         live.topics()
 
 
