@@ -84,9 +84,6 @@ def numbers(facts: PartitionFacts) -> dict[str, int]:
         "committed_transactions": int((facts.transactions["result"] == 2).sum()),
         "smallest_timestamp": times.smallest,
         "largest_timestamp": times.largest,
-        "timestamps_that_step_back": times.steps_back,
-        "worst_lateness_ms": times.worst_lateness_ms,
-        "worst_lateness_at": times.worst_at,
     }
 
 

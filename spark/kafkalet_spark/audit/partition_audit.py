@@ -145,7 +145,7 @@ def audit_partition(prepared: PreparedLog, facts: Sequence[StretchFacts], option
         aborted=int(transactions["records"][transactions["result"] == ABORTED].sum()),
         undecided=int(transactions["records"][transactions["result"] == OPEN].sum()),
         producers=producers,
-        times=reduce(Times.followed_by, (part.times for part in facts), Times()),
+        times=reduce(Times.with_timestamps, (part.times for part in facts), Times()),
         transactions=transactions[kept],
         damaged_bytes=sum(part.damaged_bytes for part in facts),
         stretch_paths=paths,

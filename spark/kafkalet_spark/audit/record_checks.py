@@ -5,9 +5,8 @@
     count         equals the record count in the header
     timestamps    the largest equals the largest timestamp in the header, as ensured by Kafka's LogValidator
 
-Timestamps may decrease along a log, so a decrease is not a finding. The audit only counts the records that are earlier
-than the previous record, and determines the maximum lateness: how much earlier a record is than the latest record
-before it. Control records are excluded because their timestamps come from the transaction coordinator.
+Timestamps may decrease along a log, so a decrease is not a finding. The smallest and the largest timestamp of the data
+are kept; the timestamps of control records come from the transaction coordinator.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kafkalet_spark.decoding.records import Records
 
@@ -26,43 +24,15 @@ NEVER = -1
 
 
 class Times(NamedTuple):
-    """The timestamps of a stretch, in milliseconds. All fields from `first` to `largest` are -1 if no record has a
-    timestamp."""
+    """The smallest and the largest timestamp in milliseconds; -1 if no record has one."""
 
-    first: int = NEVER
-    last: int = NEVER
     smallest: int = NEVER
-    smallest_at: int = NEVER
-    """The offset of the first record with the smallest timestamp."""
     largest: int = NEVER
-    steps_back: int = 0
-    """The number of records that are earlier than the previous record."""
-    worst_lateness_ms: int = 0
-    """The longest time by which a record is earlier than the latest record before it."""
-    worst_at: int = NEVER
-    """The offset of the record with that lateness."""
 
-    def followed_by(self, other: Times) -> Times:
-        """Combine these timestamps with those of the records that follow."""
-        if self.first == NEVER or other.first == NEVER:
-            return self if other.first == NEVER else other
-        worst, worst_at = max(
-            (self.worst_lateness_ms, self.worst_at),
-            (other.worst_lateness_ms, other.worst_at),
-            (self.largest - other.smallest, other.smallest_at),
-            key=lambda late: (late[0], -late[1]),
-        )
-        earliest = self if self.smallest <= other.smallest else other
-        return Times(
-            self.first,
-            other.last,
-            earliest.smallest,
-            earliest.smallest_at,
-            max(self.largest, other.largest),
-            self.steps_back + other.steps_back + (other.first < self.last),
-            worst,
-            worst_at,
-        )
+    def with_timestamps(self, other: Times) -> Times:
+        if NEVER in (self.smallest, other.smallest):
+            return max(self, other)
+        return Times(min(self.smallest, other.smallest), max(self.largest, other.largest))
 
 
 class RecordChecks:
@@ -89,7 +59,9 @@ class RecordChecks:
         self.markers += int((~is_data).sum())
         self.visible += int((is_data & (records.offset >= self._log_start_offset)).sum())
         self._check(entries, records)
-        self._follow_times(records.timestamp[is_data], records.offset[is_data])
+        timestamp = records.timestamp[is_data & (records.timestamp >= 0)]
+        if timestamp.size:
+            self.times = self.times.with_timestamps(Times(int(timestamp.min()), int(timestamp.max())))
 
     def _check(self, entries: Entries, records: Records) -> None:
         batches, row, offset = entries.batches, records.row, records.offset
@@ -126,23 +98,3 @@ class RecordChecks:
             position=int(entries.position[row]),
             offset=int(entries.batches.base_offset[row]),
         )
-
-    def _follow_times(self, timestamp: NDArray[np.int64], offset: NDArray[np.int64]) -> None:
-        has = timestamp >= 0
-        if not has.all():
-            timestamp, offset = timestamp[has], offset[has]
-        if timestamp.size == 0:
-            return
-        lateness = np.maximum.accumulate(timestamp) - timestamp
-        worst = int(lateness.argmax())
-        times = Times(
-            int(timestamp[0]),
-            int(timestamp[-1]),
-            int(timestamp.min()),
-            int(offset[timestamp.argmin()]),
-            int(timestamp.max()),
-            int((timestamp[1:] < timestamp[:-1]).sum()),
-            int(lateness[worst]),
-            int(offset[worst]) if lateness[worst] else NEVER,
-        )
-        self.times = self.times.followed_by(times)
