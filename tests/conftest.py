@@ -120,8 +120,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _place(item: pytest.Item) -> int:
     """Mix the modules in the same way in each worker of xdist: those that wait stand side by side in some directories,
-    and each worker begins with a part of the list."""
-    return crc32(item.path.relative_to(ROOT).as_posix().encode())
+    and each worker begins with a part of the list. Those about the source stay together: a worker parses it once."""
+    place = item.path.parent if _kind_of(item.path) == "rules" else item.path
+    return crc32(place.relative_to(ROOT).as_posix().encode())
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)  # inside the wrapper that turns warnings into errors

@@ -37,10 +37,15 @@ def tree_of(path: Path) -> ast.Module:
 
 
 @cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(tree_of(path)))
+
+
+@cache
 def imports(path: Path, lazy: bool = True) -> tuple[str, ...]:
     """Return the full names of the modules that a file imports; without `lazy`, only those outside functions."""
     found: list[str] = []
-    for node in _nodes(tree_of(path), lazy):
+    for node in nodes_of(path) if lazy else _outside_functions(tree_of(path)):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -60,11 +65,10 @@ def _imported_from(node: ast.ImportFrom, path: Path) -> Iterator[str]:
         yield inner if inner in FILES else base
 
 
-def _nodes(tree: ast.AST, lazy: bool) -> Iterator[ast.AST]:
+def _outside_functions(tree: ast.AST) -> Iterator[ast.AST]:
     left = [tree]
     while left:
         for child in ast.iter_child_nodes(left.pop()):
-            if not lazy and isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-                continue
-            yield child
-            left.append(child)
+            if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+                yield child
+                left.append(child)

@@ -8,7 +8,7 @@ import ast
 import sys
 from pathlib import Path
 
-from tests.source import FILES, MODULES, SOURCE, SPARK, imports, name_of, package_of, room_of, tree_of
+from tests.source import FILES, MODULES, SOURCE, SPARK, imports, name_of, nodes_of, package_of, room_of, tree_of
 
 from .every import for_every
 
@@ -209,7 +209,7 @@ def test_imports_have_no_cycles() -> None:
 @by_name
 def test_imports_are_relative_inside_a_package_and_absolute_across(path: Path) -> None:
     room = name_of(path).split(".")[:-1] if path.name != "__init__.py" else name_of(path).split(".")
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.ImportFrom):
             assert node.level <= 1, f"line {node.lineno} imports relative to a parent package"
             if node.level == 0 and node.module:
@@ -258,5 +258,5 @@ ENVIRONMENT = {
 @by_name
 def test_environment_is_read_in_listed_modules_only(path: Path) -> None:
     if name_of(path) not in ENVIRONMENT:
-        names = {node.attr for node in ast.walk(tree_of(path)) if isinstance(node, ast.Attribute)}
+        names = {node.attr for node in nodes_of(path) if isinstance(node, ast.Attribute)}
         assert not {"environ", "getenv"} & names

@@ -4,7 +4,7 @@ import ast
 import re
 from pathlib import Path
 
-from tests.source import MODULES, name_of, room_of, tree_of
+from tests.source import MODULES, name_of, nodes_of, room_of, tree_of
 
 from .every import for_every
 
@@ -24,7 +24,7 @@ def test_modules_start_with_a_docstring(path: Path) -> None:
 @by_name
 def test_modules_and_classes_have_meaningful_names(path: Path) -> None:
     assert path.stem not in EMPTY_WORDS
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.ClassDef):
             assert not node.name.endswith(EMPTY_SUFFIXES), node.name
 
@@ -33,7 +33,7 @@ def test_modules_and_classes_have_meaningful_names(path: Path) -> None:
 def test_names_of_durations_end_in_their_unit(path: Path) -> None:
     if room_of(name_of(path)) == "testing" or name_of(path) == "kafkalet.embedded":
         return  # the callers of the test kit expect `timeout` in seconds, as in the standard library
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.arg):
             assert not re.fullmatch(r"(\w*_)?(timeout|delay|interval|duration|max_wait)", node.arg), node.arg
 

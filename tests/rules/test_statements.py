@@ -4,19 +4,20 @@ Scenarios may send a request twice.
 """
 
 import ast
+from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 
-from tests.source import MODULES, name_of, tree_of
+from tests.source import MODULES, name_of, nodes_of
 
 from .every import for_every
 
 
-def repeated(tree: ast.AST) -> list[int]:
+def repeated(nodes: Iterable[ast.AST]) -> list[int]:
     """Return the lines of the statements that equal the statement before them."""
     blocks = [
         block
-        for node in ast.walk(tree)
+        for node in nodes
         for block in (getattr(node, name, None) for name in ("body", "orelse", "finalbody"))
         if isinstance(block, list)
     ]
@@ -37,9 +38,9 @@ def test_repeated_statements_are_found() -> None:
     source = (
         "def f():\n    g(1)\n    g(1)\n    g(2)\n    if a:\n        b = 1\n    else:\n        b = 2\n        b = 2\n"
     )
-    assert repeated(ast.parse(source)) == [3, 9]
+    assert repeated(ast.walk(ast.parse(source))) == [3, 9]
 
 
 @for_every([path for path in MODULES if not name_of(path).startswith("tools.recording.scenarios.")], name_of)
 def test_no_statement_is_repeated(path: Path) -> None:
-    assert repeated(tree_of(path)) == []
+    assert repeated(nodes_of(path)) == []

@@ -5,6 +5,7 @@ text; `ZERO` is the zero UUID. As on the wire, tagged fields with their default 
 """
 
 import uuid
+from functools import cache
 from typing import Any
 
 from kafkalet.protocol.api import Api
@@ -101,23 +102,28 @@ def _value(field: Any, api: str, version: int, value: Any) -> Any:
 
 def _plain(message: Any, api: str, version: int) -> dict[str, Any]:
     out = {}
-    short = SHORT_ANSWERS.get(api, {})
-    for field in message.FIELDS:
-        if version not in field.versions:
-            continue
+    for name, field in _fields(type(message), api, version):
         value = getattr(message, field.name)
         if field.tag is not None and value == field.default:
             continue
-        out[short.get(field.name, field.name)] = _plain_value(field, api, version, value)
+        if field.array and value is not None:
+            out[name] = [_plain_value(field, api, version, item) for item in value]
+        else:
+            out[name] = _plain_value(field, api, version, value)
     return out
 
 
+@cache
+def _fields(cls: Any, api: str, version: int) -> tuple[tuple[str, Any], ...]:
+    """Return the fields of a version, each with its name in plain data."""
+    short = SHORT_ANSWERS.get(api, {})
+    return tuple((short.get(field.name, field.name), field) for field in cls.FIELDS if version in field.versions)
+
+
 def _plain_value(field: Any, api: str, version: int, value: Any) -> Any:
+    """Return a value, or an element of an array."""
     if value is None:
         return None
-    if field.array:
-        element = field._replace(array=False)
-        return [_plain_value(element, api, version, item) for item in value]
     if field.struct:
         return _plain(value, api, version)
     match field.wire.name:

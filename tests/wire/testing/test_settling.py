@@ -222,14 +222,12 @@ def test_join_that_waits_for_other_members_is_not_quiet(kafka: Broker) -> None:
 
 def test_waiting_fetch_is_quiet(kafka: Broker) -> None:
     kafka.topic("t", partitions=1)
-    consumer = confluent_kafka.Consumer(
-        {"bootstrap.servers": kafka.bootstrap_servers, "group.id": "g", "fetch.wait.max.ms": 5000}
-    )
-    consumer.assign([confluent_kafka.TopicPartition("t", 0, 0)])
-    assert consumer.poll(0.2) is None
-    kafka.settle()
-    kafka.stop_broker(1)  # close() waits for the response to the Fetch
-    consumer.close()
+    wire = Wire(kafka)
+    with wire.waiting("Fetch", 12, wire.fetch_body(wait_ms=60_000)) as answer:
+        kafka.settle()
+        kafka.topic("t").send("for the Fetch")
+        assert answer()["responses"][0]["partitions"][0]["high_watermark"] == 1
+    wire.close()
 
 
 @pytest.mark.parametrize("groups", ["g", 1])
