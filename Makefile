@@ -23,7 +23,7 @@ $(BIN)/.ready-%: pyproject.toml spark/pyproject.toml
 
 # Each test belongs to `test` or to `test-all` (tests/conftest.py). Spark starts once for each of its two workers.
 test: $(BIN)/.ready-test
-	$(BIN)/python -m pytest -n 3 --dist worksteal -m "not slow" $(ARGS)
+	$(BIN)/python -m pytest -n 4 --dist worksteal -m "not slow" $(ARGS)
 
 test-all: test-slow test-spark
 

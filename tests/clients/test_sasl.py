@@ -216,5 +216,6 @@ def test_client_authenticates_again_before_its_session_ends() -> None:
             produced = {each.connection for each in broker.requests if each.api == "Produce"}
             logins = sum(each.api == "SaslHandshake" and each.connection in produced for each in broker.requests)
             connections |= produced
+            producer.poll(0.05)
         assert logins >= 3
         assert len(connections) == 1

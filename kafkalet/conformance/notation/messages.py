@@ -10,6 +10,7 @@ from typing import Any
 
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.messages import request_type, response_type
+from kafkalet.protocol.schema import Message
 
 from . import values as notation
 
@@ -102,7 +103,8 @@ def _value(field: Any, api: str, version: int, value: Any) -> Any:
 
 def _plain(message: Any, api: str, version: int) -> dict[str, Any]:
     out = {}
-    for name, field in _fields(type(message), api, version):
+    cls: type[Message] = type(message)
+    for name, field in _fields(cls, api, version):
         value = getattr(message, field.name)
         if field.tag is not None and value == field.default:
             continue
@@ -114,7 +116,7 @@ def _plain(message: Any, api: str, version: int) -> dict[str, Any]:
 
 
 @cache
-def _fields(cls: Any, api: str, version: int) -> tuple[tuple[str, Any], ...]:
+def _fields(cls: type[Message], api: str, version: int) -> tuple[tuple[str, Any], ...]:
     """Return the fields of a version, each with its name in plain data."""
     short = SHORT_ANSWERS.get(api, {})
     return tuple((short.get(field.name, field.name), field) for field in cls.FIELDS if version in field.versions)

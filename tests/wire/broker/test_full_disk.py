@@ -358,15 +358,15 @@ def broker_at(directory: Path | None, file_size_limit: int = 0) -> Iterator[tupl
 
 def fill(connection: Connection, topic: str = "t") -> list[bytes]:
     """Produce until the broker runs out of space, and return the acknowledged values."""
-    acknowledged = []
+    acknowledged: list[bytes] = []
     for number in range(10_000):
-        value = b"%05d " % number * 30
-        answer = connection.ask("Produce", 9, Wire.produce_body(batch(value), topic=topic))
+        sent = [b"%05d " % number * 30] * 10
+        answer = connection.ask("Produce", 9, Wire.produce_body(batch(*sent), topic=topic))
         code = one(answer, "responses", "partitions")
         if code == Code.KAFKA_STORAGE_ERROR:
             return acknowledged
         assert code == 0
-        acknowledged.append(value)
+        acknowledged += sent
     raise AssertionError("the disk did not become full")
 
 

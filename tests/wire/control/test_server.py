@@ -22,7 +22,6 @@ from kafkalet.control.routes import areas
 from kafkalet.control.server import ControlServer
 from kafkalet.control.shapes import AnyOf, Integer, ListOf, Object, Shape, Text
 from tests.descriptors import is_readable
-from tests.profile import examples
 
 from .asking import TOKEN, Asking, asking
 
@@ -309,7 +308,7 @@ def impatient() -> Iterator[Asking]:
 
 
 @given(data=st.data())
-@settings(max_examples=examples(3), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_no_body_causes_an_internal_error(impatient: Asking, data: st.DataObject) -> None:
     route = data.draw(st.sampled_from(operations()))
     names = {name: data.draw(st.sampled_from(["t", "0", "1", "x", "%00"])) for name in route.path}
