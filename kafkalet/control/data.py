@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 from kafkalet.formats import parse_uuid, uuid_text
 from kafkalet.testing.topic import Mark
@@ -17,12 +17,11 @@ if TYPE_CHECKING:
     from kafkalet.testing.record import Record
 
 ENCODING = Text("text", "base64")
-OUTPUT_ENCODING = Field(
-    "encoding",
+OutputEncoding = Annotated[
+    str,
     Text("auto", "base64"),
     "How keys and values are written: `auto` is text for UTF-8 and base64 for other bytes; `base64` is always base64.",
-    "auto",
-)
+]
 
 HEADER = Object(
     "Header",
@@ -44,7 +43,7 @@ RECORD = Object(
     Field("value_encoding", ENCODING, "The encoding of `value`."),
     Field("headers", ListOf(HEADER), "The headers, in the order of the producer."),
 )
-SINCE = Field("since", Nullable(Text()), "A mark, as returned by `/mark`. Records before it are skipped.", None)
+Since = Annotated[str | None, "A mark, as returned by `/mark`. Records before it are skipped."]
 _END = r"[0-9]{1,19}\.[0-9]{1,10}"
 """An offset and a leader epoch."""
 _MARK = re.compile(rf"(.*):([A-Za-z0-9_-]{{22}})?:((?:{_END}(?:,{_END})*)?)", re.DOTALL)
@@ -95,12 +94,16 @@ def written(data: bytes | None, encoding: str) -> tuple[str | None, str]:
     return base64.b64encode(data).decode(), "base64"
 
 
-def read_data(fields: Mapping[str, Json], name: str) -> bytes | None:
-    """Return the bytes of the field `name`, whose encoding is in the field `<name>_encoding`."""
-    given: str | None = fields[name]
+def read_data(given: str | None, encoding: str, name: str) -> bytes | None:
+    """Return the bytes of the field `name`."""
     if given is None:
         return None
-    return given.encode() if fields[f"{name}_encoding"] == "text" else read_base64(given, name)
+    return given.encode() if encoding == "text" else read_base64(given, name)
+
+
+def read_headers(given: Sequence[Json] | None) -> tuple[tuple[str, bytes | None], ...]:
+    """Return the headers of a record."""
+    return tuple((each["name"], read_data(each["value"], each["value_encoding"], "value")) for each in given or ())
 
 
 def read_base64(given: str, name: str) -> bytes:

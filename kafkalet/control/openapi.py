@@ -54,7 +54,7 @@ def document(areas: Sequence[Routes]) -> Json:
 def _collect(shape: Shape | None, objects: dict[str, Object]) -> None:
     for each in shape.objects() if shape is not None else ():
         known = objects.setdefault(each.name, each)
-        if known is not each:
+        if known.definition() != each.definition():
             raise ValueError(f"two objects have the name {each.name}")
 
 

@@ -1,22 +1,27 @@
 """Declarations of routes, and the lookup of the route of a request.
 
-    routes = Routes("topics", "Topics and their partitions.")
+    routes = Routes("groups", "Consumer groups of both protocols.")
 
-    @routes.get("/v1/topics/{name}", Field("name", Text(), "The name of the topic."), response=TOPIC)
-    def get_topic(call: Call) -> Json:
-        '''Return a topic.'''
+    @routes.post("/v1/groups/{group_id}/evict", "EvictMember", "A member to evict.", response=GROUP)
+    def evict_member(
+        call: Call, group_id: Annotated[str, "The group."], member_id: Annotated[str, "The member id."]
+    ) -> Json:
+        '''Remove a member from a group.'''
 
-The docstring of the handler is the description of the operation in the OpenAPI document.
+The parameters of the function are those of the operation: in the path if the template contains them, otherwise in the
+query of a GET or DELETE, or in the body of a POST, whose name and description follow the template. The docstring is the
+description of the operation in the OpenAPI document.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from inspect import signature
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
-from .shapes import Field, Json, Malformed, Shape
+from .shapes import Field, Json, Malformed, Object, Shape, fields_of
 
 if TYPE_CHECKING:
     from threading import Event
@@ -44,7 +49,7 @@ class Call(NamedTuple):
     """Set when the control API stops. Waits and streams also end when their clients have gone."""
 
 
-Handler = Callable[[Call], Json]
+Handler = Callable[..., Json]
 
 
 class Route(NamedTuple):
@@ -66,6 +71,14 @@ class Route(NamedTuple):
     consumes: str
     produces: str
     max_body_bytes: int
+    takes_body: bool
+    """Whether the handler has a parameter `body`, instead of one for each field of the body."""
+
+    def respond(self, call: Call) -> Json:
+        """Call the handler with the values of a request."""
+        if self.takes_body:
+            return self.handler(call, **call.path, **call.query, body=call.body)
+        return self.handler(call, **call.path, **call.query, **(call.body or {}))
 
     @property
     def summary(self) -> str:
@@ -107,57 +120,59 @@ class Routes:
     def __iter__(self) -> Iterator[Route]:
         return iter(self._routes)
 
-    def get(
-        self, template: str, *fields: Field, response: Shape | None, produces: str = JSON
-    ) -> Callable[[Handler], Handler]:
-        return self._declare("GET", template, fields, None, response, 200, produces=produces)
+    def get(self, template: str, *, response: Shape | None, produces: str = JSON) -> Callable[[Handler], Handler]:
+        return self._declare("GET", template, None, response, 200, produces=produces)
 
     def post(
         self,
         template: str,
-        *fields: Field,
-        body: Shape | None = None,
+        body: str | Shape | None = None,
+        description: str = "",
+        *,
         response: Shape | None = None,
         status: int | None = None,
         waits: bool = False,
         consumes: str = JSON,
         max_body_bytes: int = MAX_BODY_BYTES,
     ) -> Callable[[Handler], Handler]:
+        """Declare a POST. `body` is the name of the object that the parameters make up, or a shape for `body`."""
         status = status or (204 if response is None else 200)
         return self._declare(
             "POST",
             template,
-            fields,
             body,
             response,
             status,
+            description=description,
             waits=waits,
             consumes=consumes,
             max_body_bytes=max_body_bytes,
         )
 
-    def delete(self, template: str, *fields: Field, response: Shape | None = None) -> Callable[[Handler], Handler]:
-        return self._declare("DELETE", template, fields, None, response, 204 if response is None else 200)
+    def delete(self, template: str, *, response: Shape | None = None) -> Callable[[Handler], Handler]:
+        return self._declare("DELETE", template, None, response, 204 if response is None else 200)
 
     def _declare(
         self,
         method: str,
         template: str,
-        fields: Iterable[Field],
-        body: Shape | None,
+        body: str | Shape | None,
         response: Shape | None,
         status: int,
         *,
+        description: str = "",
         waits: bool = False,
         consumes: str = JSON,
         produces: str = JSON,
         max_body_bytes: int = MAX_BODY_BYTES,
     ) -> Callable[[Handler], Handler]:
-        by_name = {field.name: field for field in fields}
         in_path = [part[1:-1] for part in template.split("/") if part.startswith("{")]
-        path = {name: by_name.pop(name) for name in in_path}
 
         def declare(handler: Handler) -> Handler:
+            fields = fields_of(handler)
+            path = {name: fields.pop(name) for name in in_path}
+            shape = Object(body, description, *fields.values()) if isinstance(body, str) else body
+            query = fields if method != "POST" else {}
             self._routes.append(
                 Route(
                     method,
@@ -165,14 +180,15 @@ class Routes:
                     self.tag,
                     handler,
                     path,
-                    by_name,
-                    body,
+                    query,
+                    shape,
                     response,
                     status,
                     waits,
                     consumes,
                     produces,
                     max_body_bytes,
+                    takes_body="body" in signature(handler).parameters,
                 )
             )
             return handler

@@ -315,7 +315,7 @@ class _Connection(BaseHTTPRequestHandler):
     def _result(self, route: Route, call: Call) -> Json | Failure:
         """Call the handler. Return its result, as bytes if it is JSON."""
         try:
-            result = route.handler(call)
+            result = route.respond(call)
             return encoded(result) if route.produces == JSON and route.response is not None else result
         except WaitCancelled:
             self.close_connection = True

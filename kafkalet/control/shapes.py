@@ -6,8 +6,10 @@ Both functions raise Malformed, whose message names the field, its value and wha
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from types import NoneType
+from typing import Annotated, Any, Final, Literal, get_args, get_origin, get_type_hints
 
 Json = Any
 """A value as json.loads returns it."""
@@ -319,6 +321,47 @@ class Object(Shape):
 
     def objects(self) -> Sequence[Object]:
         return [self, *(each for field in self.fields.values() for each in field.shape.objects())]
+
+
+def fields_of(function: Callable[..., object]) -> dict[str, Field]:
+    """Return the parameters of a function but the first as fields.
+
+    A parameter is `Annotated` with its description, and with a shape if there are limits that its type does not have.
+    """
+    hints = get_type_hints(function, include_extras=True)
+    found = {}
+    for name, parameter in list(inspect.signature(function).parameters.items())[1:]:
+        if name == "body":
+            continue
+        default = REQUIRED if parameter.default is parameter.empty else parameter.default
+        found[name] = Field(
+            name,
+            shape_of(hints[name]),
+            next(each for each in reversed(get_args(hints[name])) if isinstance(each, str)),
+            list(default) if isinstance(default, tuple) else default,
+        )
+    return found
+
+
+PLAIN: Final[Mapping[Any, Shape]] = {str: Text(), int: Integer(), bool: Boolean()}
+
+
+def shape_of(kind: Any) -> Shape:
+    """Return the shape of a type."""
+    arguments = get_args(kind)
+    if get_origin(kind) is Annotated:
+        given = [each for each in arguments[1:] if isinstance(each, Shape)]
+        shape = given[-1] if given else shape_of(arguments[0])
+        return Nullable(shape) if given and NoneType in get_args(arguments[0]) else shape
+    if NoneType in arguments:
+        return Nullable(shape_of(arguments[0]))
+    if get_origin(kind) is Literal:
+        return Text(*arguments)
+    if get_origin(kind) in (list, Sequence):
+        return ListOf(shape_of(arguments[0]))
+    if get_origin(kind) is dict:
+        return MapOf(shape_of(arguments[1]))
+    return PLAIN[kind]
 
 
 def check_fields(fields: Mapping[str, Field], given: Mapping[str, str], what: str) -> dict[str, Json]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from kafkalet.control.route import Call, Routes
-from kafkalet.control.shapes import INT32_MAX, Boolean, Field, Integer, Json, ListOf, Object, Text
+from kafkalet.control.shapes import INT32_MAX, Field, Integer, Json, ListOf, Object, Text
 
 routes = Routes("cleaner", "The log cleaner and retention, which otherwise run in the background.")
 
@@ -11,16 +13,6 @@ _REPLICA = (
     Field("topic", Text(), "The topic."),
     Field("partition", Integer(0, INT32_MAX), "The partition."),
     Field("broker", Integer(0, INT32_MAX), "The broker with the replica."),
-)
-RUN_CLEANER = Object(
-    "RunCleaner",
-    "What to clean.",
-    Field(
-        "roll",
-        Boolean(),
-        "Whether to roll the active segments of compacted topics first. The active segment is never compacted.",
-        False,
-    ),
 )
 CLEANED = Object(
     "CleanedPartition",
@@ -50,10 +42,15 @@ RETENTION_RESULT = Object(
 )
 
 
-@routes.post("/v1/cleaner/run", body=RUN_CLEANER, response=CLEANER_RESULT, waits=True)
-def run_cleaner(call: Call) -> Json:
+@routes.post("/v1/cleaner/run", "RunCleaner", "What to clean.", response=CLEANER_RESULT, waits=True)
+def run_cleaner(
+    call: Call,
+    roll: Annotated[
+        bool, "Whether to roll the active segments of compacted topics first. The active segment is never compacted."
+    ] = False,
+) -> Json:
     """Compact all logs for which it is time, by Kafka's rules and the clock of the brokers."""
-    return {"cleaned": [each._asdict() for each in call.cluster.run_cleaner(roll=call.body["roll"])]}
+    return {"cleaned": [each._asdict() for each in call.cluster.run_cleaner(roll=roll)]}
 
 
 @routes.post("/v1/retention/run", response=RETENTION_RESULT)

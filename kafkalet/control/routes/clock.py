@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from kafkalet.clock import SystemClock
 from kafkalet.control.route import Call, Routes
-from kafkalet.control.shapes import Boolean, Field, Integer, Json, Number, Object
+from kafkalet.control.shapes import Field, Integer, Json, Number, Object
 
 if TYPE_CHECKING:
     from kafkalet.testing.cluster import Cluster
@@ -23,21 +23,6 @@ CLOCK = Object(
     Field("now_ms", Integer(), "The time of logs, in milliseconds since 1970 (UTC)."),
     Field("ahead_ms", Integer(), "How far it is ahead of the machine's clock, with an accuracy of two milliseconds."),
 )
-ADVANCE = Object(
-    "AdvanceClock",
-    "How far to advance the clock: the sum of these times.",
-    Field("ms", Number(0, MAX), "Milliseconds.", 0),
-    Field("seconds", Number(0, MAX), "Seconds.", 0),
-    Field("minutes", Number(0, MAX), "Minutes.", 0),
-    Field("hours", Number(0, MAX), "Hours.", 0),
-    Field("days", Number(0, MAX), "Days.", 0),
-    Field(
-        "sessions",
-        Boolean(),
-        "Whether the time of clients advances as well: sessions of members expire, and long polls end.",
-        False,
-    ),
-)
 
 
 def read_clock(cluster: Cluster) -> Json:
@@ -51,20 +36,23 @@ def get_clock(call: Call) -> Json:
     return read_clock(call.cluster)
 
 
-@routes.post("/v1/clock/advance", body=ADVANCE, response=CLOCK)
-def advance_clock(call: Call) -> Json:
+@routes.post(
+    "/v1/clock/advance", "AdvanceClock", "How far to advance the clock: the sum of these times.", response=CLOCK
+)
+def advance_clock(
+    call: Call,
+    ms: Annotated[float, Number(0, MAX), "Milliseconds."] = 0,
+    seconds: Annotated[float, Number(0, MAX), "Seconds."] = 0,
+    minutes: Annotated[float, Number(0, MAX), "Minutes."] = 0,
+    hours: Annotated[float, Number(0, MAX), "Hours."] = 0,
+    days: Annotated[float, Number(0, MAX), "Days."] = 0,
+    sessions: Annotated[
+        bool, "Whether the time of clients advances as well: sessions of members expire, and long polls end."
+    ] = False,
+) -> Json:
     """Advance the clock, and run everything that becomes due before the response: retention, timeouts, expiration."""
-    body = call.body
-    hours = body["hours"] + body["minutes"] / 60 + (body["seconds"] + body["ms"] / 1000) / 3600
-    if body["days"] + hours / 24 > MAX_DAYS:
+    if days + (hours + minutes / 60 + (seconds + ms / 1000) / 3600) / 24 > MAX_DAYS:
         raise ValueError(f"the API advances the clock by at most {MAX_DAYS:g} days in one call")
-    call.cluster.clock.advance(
-        body["ms"],
-        seconds=body["seconds"],
-        minutes=body["minutes"],
-        hours=body["hours"],
-        days=body["days"],
-        sessions=body["sessions"],
-    )
+    call.cluster.clock.advance(ms, seconds=seconds, minutes=minutes, hours=hours, days=days, sessions=sessions)
     call.cluster._server.watchers.touch()
     return read_clock(call.cluster)

@@ -33,11 +33,11 @@ def take_snapshot(call: Call) -> IO[bytes]:
 
 
 @routes.post("/v1/restore", consumes=BYTES, max_body_bytes=MAX_FILE_BYTES)
-def restore(call: Call) -> None:
+def restore(call: Call, body: IO[bytes]) -> None:
     """Replace the contents with those of a snapshot. All connections of clients are closed.
 
     A file that is not a complete snapshot of the same brokers is refused, and nothing changes. Only one file is
     accepted at a time.
     """
-    call.cluster.restore(Snapshot.read(call.body, "the body"))
+    call.cluster.restore(Snapshot.read(body, "the body"))
     forget_transactions(call.cluster)

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from threading import Event
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Protocol
 
 from kafkalet.clock import elapsed_s
 from kafkalet.control import state
 from kafkalet.control.encoding import encoded
 from kafkalet.control.route import EVENT_STREAM, Call, Routes
-from kafkalet.control.shapes import Field, Json, ListOf, Text
+from kafkalet.control.shapes import Json, ListOf, Text
 
 from .clock import read_clock
 from .faults import read_faults
@@ -198,24 +198,21 @@ def stream(cluster: Cluster, kinds: Sequence[Kind], ended: Event) -> Iterator[by
                 yield b": heartbeat\n\n"
 
 
-@routes.get(
-    "/v1/events",
-    Field(
-        "only",
+@routes.get("/v1/events", response=None, produces=EVENT_STREAM)
+def stream_events(
+    call: Call,
+    only: Annotated[
+        Sequence[str],
         ListOf(Text(*[kind.name for kind in KINDS])),
         "The kinds of events, separated by commas; by default all. "
         + " ".join(f"`{kind.name}`: {kind.description}" for kind in KINDS),
-        [],
-    ),
-    response=None,
-    produces=EVENT_STREAM,
-)
-def stream_events(call: Call) -> Json:
+    ] = (),
+) -> Json:
     """Stream changes as server-sent events.
 
     The stream begins with one event of each kind, which contains the full state. Later events contain the items that
     have changed, and `removed` the names of those that no longer exist. Without changes, a comment is sent every 15
     seconds. The stream ends if the client does not read for 10 seconds.
     """
-    kinds = [kind for kind in KINDS if not call.query["only"] or kind.name in call.query["only"]]
+    kinds = [kind for kind in KINDS if not only or kind.name in only]
     return stream(call.cluster, kinds, call.ended)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from weakref import WeakKeyDictionary
 
 from kafkalet.control.failures import Refusal
-from kafkalet.control.fields import TIMEOUT
+from kafkalet.control.fields import Timeout
 from kafkalet.control.route import Call, Routes
 from kafkalet.control.shapes import (
     INT32_MAX,
@@ -37,7 +37,7 @@ routes = Routes("faults", "Faults: requests that fail, wait, or lose their respo
 SEEN = 20
 """The largest number of matching requests in a `Fault` object; the latest are kept."""
 
-FAULT_ID = Field("fault_id", Integer(1), "The id of the fault.")
+FaultId = Annotated[int, Integer(1), "The id of the fault."]
 
 
 def _optional(name: str, shape: Any, description: str) -> Field:
@@ -98,12 +98,6 @@ FAULT = Object(
     Field("seen", ListOf(Text()), f"The latest {SEEN} requests that matched."),
 )
 FAULTS = Object("Faults", "The faults.", Field("faults", ListOf(FAULT), "In the order in which they were set."))
-WAIT = Object(
-    "WaitForFault",
-    "How often the fault must have fired.",
-    Field("n", Integer(1, INT32_MAX), "The number of times.", 1),
-    TIMEOUT,
-)
 
 _ids: WeakKeyDictionary[Fault, int] = WeakKeyDictionary()
 _next_id = itertools.count(1)
@@ -135,11 +129,11 @@ def _id(fault: Fault) -> int:
     return _ids.setdefault(fault, next(_next_id)) if found is None else found
 
 
-def _existing(call: Call) -> Fault:
+def _existing(call: Call, fault_id: int) -> Fault:
     for fault in call.cluster.faults:
-        if _id(fault) == call.path["fault_id"]:
+        if _id(fault) == fault_id:
             return fault
-    raise Refusal(404, f"there is no fault {call.path['fault_id']}; GET /v1/faults lists them")
+    raise Refusal(404, f"there is no fault {fault_id}; GET /v1/faults lists them")
 
 
 @routes.get("/v1/faults", response=FAULTS)
@@ -148,23 +142,23 @@ def list_faults(call: Call) -> Json:
     return {"faults": read_faults(call.cluster)}
 
 
-@routes.post("/v1/faults", body=NEW_FAULT, response=FAULT, status=201)
-def add_fault(call: Call) -> Json:
+@routes.post("/v1/faults", NEW_FAULT, response=FAULT, status=201)
+def add_fault(call: Call, body: Json) -> Json:
     """Set a fault. It stays until it is removed.
 
     At least one of `error`, `delay`, `hang`, `barrier`, `drop_response`, `disconnect`, `corrupt`, `truncate`,
     `throttle_ms` and `bandwidth` must be given.
     """
-    body = {name: value for name, value in call.body.items() if value is not None}
-    api = body.pop("api", None)
+    given = {name: value for name, value in body.items() if value is not None}
+    api = given.pop("api", None)
     if isinstance(api, list) and len(api) == 1:
         [api] = api
-    most = body.pop("max_version", None)
+    most = given.pop("max_version", None)
     if most is not None:
-        if "version" not in body:
+        if "version" not in given:
             raise ValueError(f"max_version is {most}, but version is missing")
-        body["version"] = range(body["version"], most + 1)
-    options: FaultOptions = body  # type: ignore[assignment]  # the shape has checked it
+        given["version"] = range(given["version"], most + 1)
+    options: FaultOptions = given  # type: ignore[assignment]  # the shape has checked it
     fault = call.cluster.fault(api, **options)
     call.cluster._server.watchers.touch()
     return _json(fault)
@@ -183,36 +177,43 @@ def remove_faults(call: Call) -> Json:
     return {"faults": removed}
 
 
-@routes.get("/v1/faults/{fault_id}", FAULT_ID, response=FAULT)
-def get_fault(call: Call) -> Json:
+@routes.get("/v1/faults/{fault_id}", response=FAULT)
+def get_fault(call: Call, fault_id: FaultId) -> Json:
     """Return a fault, and how often it has fired."""
-    return _json(_existing(call))
+    return _json(_existing(call, fault_id))
 
 
-@routes.delete("/v1/faults/{fault_id}", FAULT_ID, response=FAULT)
-def remove_fault(call: Call) -> Json:
+@routes.delete("/v1/faults/{fault_id}", response=FAULT)
+def remove_fault(call: Call, fault_id: FaultId) -> Json:
     """Remove a fault, and return how often it has fired. Requests that it holds are handled.
 
     If `unfired` is not null, the fault has fired less often than expected, and the test should fail.
     """
-    fault = _existing(call)
+    fault = _existing(call, fault_id)
     fault.remove()
     call.cluster._forget_fault(fault)
     call.cluster._server.watchers.touch()
     return _json(fault)
 
 
-@routes.post("/v1/faults/{fault_id}/release", FAULT_ID, response=FAULT)
-def release_fault(call: Call) -> Json:
+@routes.post("/v1/faults/{fault_id}/release", response=FAULT)
+def release_fault(call: Call, fault_id: FaultId) -> Json:
     """Handle the requests that a fault holds (`hang`, `barrier`, `delay`). This ends a fault with `hang`."""
-    fault = _existing(call)
+    fault = _existing(call, fault_id)
     fault.release()
     return _json(fault)
 
 
-@routes.post("/v1/faults/{fault_id}/wait", FAULT_ID, body=WAIT, response=FAULT, waits=True)
-def wait_for_fault(call: Call) -> Json:
+@routes.post(
+    "/v1/faults/{fault_id}/wait", "WaitForFault", "How often the fault must have fired.", response=FAULT, waits=True
+)
+def wait_for_fault(
+    call: Call,
+    fault_id: FaultId,
+    n: Annotated[int, Integer(1, INT32_MAX), "The number of times."] = 1,
+    timeout_s: Timeout = None,
+) -> Json:
     """Wait until a fault has fired."""
-    fault = _existing(call)
-    fault.wait_until_fired(call.body["n"], call.body["timeout_s"])
+    fault = _existing(call, fault_id)
+    fault.wait_until_fired(n, timeout_s)
     return _json(fault)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from kafkalet.control.fields import COORDINATOR, NEW_COORDINATOR, TIMEOUT
+from kafkalet.control.fields import COORDINATOR, Int32, Int64, NewCoordinator, Timeout
 from kafkalet.control.route import Call, Routes
 from kafkalet.control.shapes import (
     INT32_MAX,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 routes = Routes("groups", "Consumer groups of both protocols.")
 
-GROUP_ID = Field("group_id", Text(), "The id of the group.")
+GroupId = Annotated[str, "The id of the group."]
 PLACE = Object(
     "TopicPartition",
     "A partition of a topic.",
@@ -63,59 +63,6 @@ GROUP = Object(
     Field("total_lag", Integer(0), "The sum of the lags."),
 )
 GROUPS = Object("Groups", "The groups.", Field("groups", ListOf(GROUP), "The groups, by id."))
-EVICT = Object(
-    "EvictMember", "A member to evict.", Field("member_id", Text(), "The member id, or the `group.instance.id`.")
-)
-SEEK = Object(
-    "SeekGroup",
-    "Where to move a group: to an `offset` or to a `timestamp`.",
-    Field(
-        "offset",
-        Nullable(
-            AnyOf([Integer(0), Text("earliest", "latest")], lambda value: int(isinstance(value, str))),
-        ),
-        "An offset, `earliest` or `latest`.",
-        None,
-    ),
-    Field(
-        "timestamp",
-        Nullable(Integer(0)),
-        "Milliseconds since 1970 (UTC): move to the first record with this timestamp or a later one.",
-        None,
-    ),
-    Field("topic", Nullable(Text()), "The topic. The default is every partition with a committed offset.", None),
-    Field("partition", Nullable(Integer(0, INT32_MAX)), "The partition. The default is all of the topic.", None),
-)
-WAIT_FOR_LAG = Object(
-    "WaitForLag", "A lag to wait for.", Field("lag", Integer(0), "The largest total lag.", 0), TIMEOUT
-)
-WAIT_UNTIL_STABLE = Object(
-    "WaitUntilStable",
-    "Members to wait for.",
-    Field("members", Nullable(Integer(1, INT32_MAX)), "The number of members. The default is at least one.", None),
-    TIMEOUT,
-)
-WAIT_FOR_COMMIT = Object(
-    "WaitForCommit",
-    "A committed offset to wait for.",
-    Field("topic", Text(), "The topic."),
-    Field("partition", Integer(0, INT32_MAX), "The partition.", 0),
-    Field("offset", Integer(0), "The smallest committed offset."),
-    TIMEOUT,
-)
-SETTLE = Object(
-    "Settle",
-    "What to wait for.",
-    Field(
-        "groups",
-        AnyOf([Boolean(), ListOf(Text())], lambda value: int(isinstance(value, list))),
-        "Whether groups with members must have no lag; or the ids of the groups, with or without members.",
-        True,
-    ),
-    Field("transactions", Boolean(), "Whether no transaction may be open.", True),
-    Field("requests", Boolean(), "Whether no request may be in progress.", True),
-    TIMEOUT,
-)
 
 
 def read_groups(cluster: Cluster) -> list[Json]:
@@ -170,88 +117,135 @@ def list_groups(call: Call) -> Json:
     return {"groups": read_groups(call.cluster)}
 
 
-@routes.get("/v1/groups/{group_id}", GROUP_ID, response=GROUP)
-def get_group(call: Call) -> Json:
+@routes.get("/v1/groups/{group_id}", response=GROUP)
+def get_group(call: Call, group_id: GroupId) -> Json:
     """Return a consumer group with its members and lag."""
-    group_id = call.path["group_id"]
     found = read_group(call.cluster, group_id)
     if found is None:
         raise KafkaError(Code.GROUP_ID_NOT_FOUND, f"group {group_id} does not exist")
     return found
 
 
-@routes.delete("/v1/groups/{group_id}", GROUP_ID)
-def delete_group(call: Call) -> None:
+@routes.delete("/v1/groups/{group_id}")
+def delete_group(call: Call, group_id: GroupId) -> None:
     """Delete a group without members, and its offsets."""
-    call.cluster.group(call.path["group_id"]).delete()
+    call.cluster.group(group_id).delete()
 
 
-@routes.post("/v1/groups/{group_id}/evict", GROUP_ID, body=EVICT, response=GROUP)
-def evict_member(call: Call) -> Json:
+@routes.post("/v1/groups/{group_id}/evict", "EvictMember", "A member to evict.", response=GROUP)
+def evict_member(
+    call: Call, group_id: GroupId, member_id: Annotated[str, "The member id, or the `group.instance.id`."]
+) -> Json:
     """Remove a member from a group, as if its session had timed out. The other members get its partitions."""
-    call.cluster.group(call.path["group_id"]).evict(call.body["member_id"])
-    return get_group(call)
+    call.cluster.group(group_id).evict(member_id)
+    return get_group(call, group_id)
 
 
-@routes.post("/v1/groups/{group_id}/rebalance", GROUP_ID, response=GROUP)
-def rebalance_group(call: Call) -> Json:
+@routes.post("/v1/groups/{group_id}/rebalance", response=GROUP)
+def rebalance_group(call: Call, group_id: GroupId) -> Json:
     """Start a rebalance of a group, unless one is in progress."""
-    call.cluster.group(call.path["group_id"]).rebalance()
-    return get_group(call)
+    call.cluster.group(group_id).rebalance()
+    return get_group(call, group_id)
 
 
-@routes.post("/v1/groups/{group_id}/seek", GROUP_ID, body=SEEK, response=GROUP)
-def seek_group(call: Call) -> Json:
+@routes.post(
+    "/v1/groups/{group_id}/seek",
+    "SeekGroup",
+    "Where to move a group: to an `offset` or to a `timestamp`.",
+    response=GROUP,
+)
+def seek_group(
+    call: Call,
+    group_id: GroupId,
+    offset: Annotated[
+        Json | None,
+        AnyOf([Integer(0), Text("earliest", "latest")], lambda value: int(isinstance(value, str))),
+        "An offset, `earliest` or `latest`.",
+    ] = None,
+    timestamp: Annotated[
+        Int64 | None, "Milliseconds since 1970 (UTC): move to the first record with this timestamp or a later one."
+    ] = None,
+    topic: Annotated[str | None, "The topic. The default is every partition with a committed offset."] = None,
+    partition: Annotated[Int32 | None, "The partition. The default is all of the topic."] = None,
+) -> Json:
     """Commit other offsets for a group without members. The group is created if it does not exist."""
-    body = call.body
-    if (body["offset"] is None) == (body["timestamp"] is None):
+    if (offset is None) == (timestamp is None):
         raise ValueError("give either offset or timestamp")
-    if body["partition"] is not None and body["topic"] is None:
-        raise ValueError(f"partition is {body['partition']}, but no topic is given; give both")
-    group = call.cluster.group(call.path["group_id"])
-    group.seek(body["offset"], body["topic"], body["partition"], timestamp=body["timestamp"])
-    return get_group(call)
+    if partition is not None and topic is None:
+        raise ValueError(f"partition is {partition}, but no topic is given; give both")
+    group = call.cluster.group(group_id)
+    group.seek(offset, topic, partition, timestamp=timestamp)
+    return get_group(call, group_id)
 
 
-@routes.post("/v1/groups/{group_id}/wait-for-lag", GROUP_ID, body=WAIT_FOR_LAG, response=GROUP, waits=True)
-def wait_for_lag(call: Call) -> Json:
+@routes.post("/v1/groups/{group_id}/wait-for-lag", "WaitForLag", "A lag to wait for.", response=GROUP, waits=True)
+def wait_for_lag(
+    call: Call, group_id: GroupId, lag: Annotated[Int64, "The largest total lag."] = 0, timeout_s: Timeout = None
+) -> Json:
     """Wait until the total lag of a group is at most `lag`."""
-    call.cluster.group(call.path["group_id"]).wait_for_lag(call.body["lag"], call.body["timeout_s"])
-    return get_group(call)
+    call.cluster.group(group_id).wait_for_lag(lag, timeout_s)
+    return get_group(call, group_id)
 
 
-@routes.post("/v1/groups/{group_id}/wait-until-stable", GROUP_ID, body=WAIT_UNTIL_STABLE, response=GROUP, waits=True)
-def wait_until_stable(call: Call) -> Json:
+@routes.post(
+    "/v1/groups/{group_id}/wait-until-stable", "WaitUntilStable", "Members to wait for.", response=GROUP, waits=True
+)
+def wait_until_stable(
+    call: Call,
+    group_id: GroupId,
+    members: Annotated[int | None, Integer(1, INT32_MAX), "The number of members. The default is at least one."] = None,
+    timeout_s: Timeout = None,
+) -> Json:
     """Wait until a group has a number of members, all with their assignments."""
-    call.cluster.group(call.path["group_id"]).wait_until_stable(call.body["members"], call.body["timeout_s"])
-    return get_group(call)
+    call.cluster.group(group_id).wait_until_stable(members, timeout_s)
+    return get_group(call, group_id)
 
 
-@routes.post("/v1/groups/{group_id}/wait-for-commit", GROUP_ID, body=WAIT_FOR_COMMIT, response=GROUP, waits=True)
-def wait_for_commit(call: Call) -> Json:
+@routes.post(
+    "/v1/groups/{group_id}/wait-for-commit",
+    "WaitForCommit",
+    "A committed offset to wait for.",
+    response=GROUP,
+    waits=True,
+)
+def wait_for_commit(
+    call: Call,
+    group_id: GroupId,
+    topic: Annotated[str, "The topic."],
+    *,
+    partition: Annotated[Int32, "The partition."] = 0,
+    offset: Annotated[Int64, "The smallest committed offset."],
+    timeout_s: Timeout = None,
+) -> Json:
     """Wait until the committed offset of a partition is at least `offset`."""
-    body = call.body
-    group = call.cluster.group(call.path["group_id"])
-    group.wait_for_commit(body["topic"], body["partition"], body["offset"], body["timeout_s"])
-    return get_group(call)
+    group = call.cluster.group(group_id)
+    group.wait_for_commit(topic, partition, offset, timeout_s)
+    return get_group(call, group_id)
 
 
-@routes.post("/v1/groups/{group_id}/coordinator", GROUP_ID, body=NEW_COORDINATOR, response=COORDINATOR)
-def move_group_coordinator(call: Call) -> Json:
+@routes.post("/v1/groups/{group_id}/coordinator", "MoveCoordinator", "A new coordinator.", response=COORDINATOR)
+def move_group_coordinator(call: Call, group_id: GroupId, node_id: NewCoordinator = None) -> Json:
     """Make another broker the coordinator of a group.
 
     Other groups in the same partition of __consumer_offsets move too.
     """
-    return {"node_id": call.cluster.move_coordinator(group=call.path["group_id"], to=call.body["node_id"])}
+    return {"node_id": call.cluster.move_coordinator(group=group_id, to=node_id)}
 
 
-@routes.post("/v1/settle", body=SETTLE, waits=True)
-def settle(call: Call) -> None:
+@routes.post("/v1/settle", "Settle", "What to wait for.", waits=True)
+def settle(
+    call: Call,
+    groups: Annotated[
+        Json,
+        AnyOf([Boolean(), ListOf(Text())], lambda value: int(isinstance(value, list))),
+        "Whether groups with members must have no lag; or the ids of the groups, with or without members.",
+    ] = True,
+    transactions: Annotated[bool, "Whether no transaction may be open."] = True,
+    requests: Annotated[bool, "Whether no request may be in progress."] = True,
+    timeout_s: Timeout = None,
+) -> None:
     """Wait until the brokers are quiet: no request is in progress, no group has a lag, no transaction is open.
 
     A record that is missing after that will not arrive. The brokers cannot see a client that is between two requests.
     """
-    body = call.body
-    call.cluster.settle(
-        body["timeout_s"], groups=body["groups"], transactions=body["transactions"], requests=body["requests"]
-    )
+    call.cluster.settle(timeout_s, groups=groups, transactions=transactions, requests=requests)

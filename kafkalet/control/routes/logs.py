@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from kafkalet.control import fields
+from kafkalet.control.fields import Int64
 from kafkalet.control.route import Call, Routes
 from kafkalet.control.shapes import Boolean, Field, Integer, Json, ListOf, Nullable, Object, Text
 from kafkalet.protocol.errors import KafkaError
@@ -61,28 +62,27 @@ BATCHES = Object(
 )
 
 
-@routes.get("/v1/topics/{name}/partitions/{partition}/segments", fields.TOPIC, fields.PARTITION, response=SEGMENTS)
-def list_segments(call: Call) -> Json:
+@routes.get("/v1/topics/{name}/partitions/{partition}/segments", response=SEGMENTS)
+def list_segments(call: Call, name: fields.Name, partition: fields.Partition) -> Json:
     """Return the segments of the leader's log."""
-    view = call.cluster.log(call.path["name"], call.path["partition"])
+    view = call.cluster.log(name, partition)
     return {"segments": [segment._asdict() for segment in view.segments]}
 
 
-@routes.get(
-    "/v1/topics/{name}/partitions/{partition}/batches",
-    fields.TOPIC,
-    fields.PARTITION,
-    Field("offset", Integer(0), "The offset at which to start. The first batch contains it or follows it.", 0),
-    Field("limit", Integer(1, 1000), "The largest number of batches.", 100),
-    response=BATCHES,
-)
-def list_batches(call: Call) -> Json:
+@routes.get("/v1/topics/{name}/partitions/{partition}/batches", response=BATCHES)
+def list_batches(
+    call: Call,
+    name: fields.Name,
+    partition: fields.Partition,
+    offset: Annotated[Int64, "The offset at which to start. The first batch contains it or follows it."] = 0,
+    limit: Annotated[int, Integer(1, 1000), "The largest number of batches."] = 100,
+) -> Json:
     """Return the headers of batches in the leader's log, including those below the log start offset."""
     server = call.cluster._server
-    name, index = call.path["name"], call.path["partition"]
+    name, index = name, partition
 
     def look() -> Json:
-        return _batches(server.leadership.leader_of(name, index).log, call.query["offset"], call.query["limit"])
+        return _batches(server.leadership.leader_of(name, index).log, offset, limit)
 
     return server.call(look)
 

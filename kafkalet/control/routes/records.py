@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from kafkalet.control import fields
 from kafkalet.control.data import (
+    ENCODING,
     HEADER,
-    OUTPUT_ENCODING,
     RECORD,
-    SINCE,
+    OutputEncoding,
+    Since,
     key_fields,
     read_data,
+    read_headers,
     read_mark,
     record_json,
 )
+from kafkalet.control.fields import Int32, Int64
 from kafkalet.control.route import MAX_RECORDS_BYTES, Call, Routes
 from kafkalet.control.shapes import (
     INT32_MAX,
@@ -37,6 +40,8 @@ from kafkalet.testing.record import encoded
 from kafkalet.testing.topic import Outgoing
 
 if TYPE_CHECKING:
+    from kafkalet.storage.values import Isolation
+    from kafkalet.testing.cluster import Cluster
     from kafkalet.testing.record import Record
 
 routes = Routes("records", "Records: send, read and wait for them.")
@@ -88,20 +93,6 @@ FOUND = Object(
     "The records for which a request waited.",
     Field("records", ListOf(RECORD), "The first `n` that match, by partition and offset."),
 )
-WAIT = Object(
-    "WaitForRecords",
-    "What to wait for. Records match if they meet all conditions.",
-    Field("n", Integer(1, MAX_RECORDS), "The number of records.", 1),
-    *key_fields(" of the records. null matches any"),
-    Field("value_contains", Nullable(Text()), "A text that the values contain, as UTF-8.", None),
-    Field("header", Nullable(HEADER), "A header of the records.", None),
-    Field("partition", Nullable(Integer(0, INT32_MAX)), "The partition. The default is all partitions.", None),
-    Field("isolation", fields.ISOLATION.shape, fields.ISOLATION.description, "read_uncommitted"),
-    Field("since_ms", Nullable(Integer(0)), "Skip records with an older timestamp.", None),
-    SINCE,
-    fields.TIMEOUT,
-    OUTPUT_ENCODING,
-)
 
 
 # Send
@@ -109,80 +100,78 @@ WAIT = Object(
 
 @routes.post(
     "/v1/topics/{name}/records",
-    fields.TOPIC,
-    body=AnyOf([NEW_RECORD, NEW_RECORDS], lambda body: int(isinstance(body, dict) and "records" in body)),
+    AnyOf([NEW_RECORD, NEW_RECORDS], lambda body: int(isinstance(body, dict) and "records" in body)),
     response=SENT_RECORDS,
     max_body_bytes=MAX_RECORDS_BYTES,
 )
-def send_records(call: Call) -> Json:
+def send_records(call: Call, name: fields.Name, body: Json) -> Json:
     """Append records as if a producer had sent them with acks=all: a single one, or several in `records`.
 
     A topic that does not exist is created with the defaults of the brokers. If a partition refuses its records,
     nothing is appended.
     """
-    rows: Sequence[Mapping[str, Json]] = call.body.get("records") or [call.body]
+    rows: Sequence[Mapping[str, Json]] = body.get("records") or [body]
     records = [
         Outgoing(
-            read_data(row, "key"),
-            read_data(row, "value"),
-            tuple((each["name"], read_data(each, "value")) for each in row["headers"] or ()),
+            read_data(row["key"], row["key_encoding"], "key"),
+            read_data(row["value"], row["value_encoding"], "value"),
+            read_headers(row["headers"]),
             row["timestamp"],
             row["partition"],
         )
         for row in rows
     ]
-    codec = Codec[call.body.get("compression", "none").upper()]
-    sent = call.cluster.topic(call.path["name"])._send(records, codec)
+    codec = Codec[body.get("compression", "none").upper()]
+    sent = call.cluster.topic(name)._send(records, codec)
     return {"records": [{"partition": partition, "offset": offset} for partition, offset in sent]}
 
 
 # Read
 
 
-@routes.get(
-    "/v1/topics/{name}/records",
-    fields.TOPIC,
-    Field("partition", Nullable(Integer(0, INT32_MAX)), "The partition. The default is all partitions.", None),
-    Field("offset", Nullable(Integer(0)), "The first offset to read. The default is the log start offset.", None),
-    Field(
-        "time_ms",
-        Nullable(Integer(0)),
-        "Start at the first record with this timestamp or a later one, as in ListOffsets.",
-        None,
-    ),
-    Field("last", Nullable(Integer(1, MAX_RECORDS)), "Start this many offsets before the end.", None),
-    SINCE,
-    Field("limit", Integer(1, MAX_RECORDS), "The largest number of records of each partition.", 100),
-    fields.ISOLATION,
-    OUTPUT_ENCODING,
-    response=RECORDS,
-)
-def read_records(call: Call) -> Json:
+@routes.get("/v1/topics/{name}/records", response=RECORDS)
+def read_records(
+    call: Call,
+    name: fields.Name,
+    partition: Annotated[Int32 | None, "The partition. The default is all partitions."] = None,
+    offset: Annotated[Int64 | None, "The first offset to read. The default is the log start offset."] = None,
+    time_ms: Annotated[
+        Int64 | None, "Start at the first record with this timestamp or a later one, as in ListOffsets."
+    ] = None,
+    last: Annotated[int | None, Integer(1, MAX_RECORDS), "Start this many offsets before the end."] = None,
+    since: Since = None,
+    limit: Annotated[int, Integer(1, MAX_RECORDS), "The largest number of records of each partition."] = 100,
+    isolation: fields.IsolationLevel = "read_uncommitted",
+    encoding: OutputEncoding = "auto",
+) -> Json:
     """Return records that a consumer can receive now.
 
     At most one of `offset`, `time_ms`, `last` and `since` may be given. If a partition has no leader, its records are
     unknown, and the request fails.
     """
-    query = call.query
-    if sum(query[name] is not None for name in ("offset", "time_ms", "last", "since")) > 1:
+    if sum(each is not None for each in (offset, time_ms, last, since)) > 1:
         raise ValueError("offset, time_ms, last and since exclude each other; give one of them")
     server = call.cluster._server
-    name = call.path["name"]
     count = server.call(lambda: len(server.metadata.existing_topic(name).partitions))
-    if query["partition"] is not None:
-        server.call(lambda: server.metadata.existing_partition(name, query["partition"]))
-    mark = read_mark(query["since"], name)
+    if partition is not None:
+        server.call(lambda: server.metadata.existing_partition(name, partition))
+    mark = read_mark(since, name)
     records: list[Record] = []
     next_offsets: dict[int, int] = {}
     has_more = False
     size = 0
-    for index in range(count) if query["partition"] is None else [query["partition"]]:
-        isolation = checked_isolation(query["isolation"])
-        start = _start(call, index) if mark is None else call.cluster.topic(name)._after(mark, index)
-        reader = PartitionReader(call.cluster, name, index, isolation, start)
+    level = checked_isolation(isolation)
+    for index in range(count) if partition is None else [partition]:
+        if mark is not None:
+            start = call.cluster.topic(name)._after(mark, index)
+        elif time_ms is not None or last is not None:
+            start = _start(call.cluster, name, index, level, time_ms, last)
+        else:
+            start = offset or 0
+        reader = PartitionReader(call.cluster, name, index, level, start)
         found: list[Record] = []
         for record in reader.read():
-            if len(found) == query["limit"] or ((records or found) and size > MAX_RESPONSE_BYTES):
+            if len(found) == limit or ((records or found) and size > MAX_RESPONSE_BYTES):
                 has_more = True
                 next_offsets[index] = record.offset
                 break
@@ -191,70 +180,86 @@ def read_records(call: Call) -> Json:
         next_offsets.setdefault(index, reader.offset)
         records += found
     return {
-        "records": [record_json(record, query["encoding"]) for record in records],
+        "records": [record_json(record, encoding) for record in records],
         "next_offsets": next_offsets,
         "has_more": has_more,
     }
 
 
-def _start(call: Call, index: int) -> int:
-    """Return the first offset to read in a partition."""
-    server = call.cluster._server
-    time_ms, last = call.query["time_ms"], call.query["last"]
-    isolation = checked_isolation(call.query["isolation"])
+def _start(cluster: Cluster, name: str, index: int, isolation: Isolation, time_ms: int | None, last: int | None) -> int:
+    """Return the first offset at or after a time, or a number of offsets before the end."""
 
     def look() -> int:
-        leader = server.leadership.leader_of(call.path["name"], index)
+        leader = cluster._server.leadership.leader_of(name, index)
         end = isolation.bound(leader.log)
         if last is not None:
-            return max(0, end - int(last))
-        found = finish(leader.offset_for(time_ms, isolation, None, only_leader=True))
+            return max(0, end - last)
+        found = finish(leader.offset_for(time_ms or 0, isolation, None, only_leader=True))
         return end if found is None else found.offset
 
-    return call.query["offset"] or 0 if time_ms is None and last is None else server.call(look)
+    return cluster._server.call(look)
 
 
 # Wait
 
 
-@routes.post("/v1/topics/{name}/wait", fields.TOPIC, body=WAIT, response=FOUND, waits=True)
-def wait_for_records(call: Call) -> Json:
+@routes.post(
+    "/v1/topics/{name}/wait",
+    "WaitForRecords",
+    "What to wait for. Records match if they meet all conditions.",
+    response=FOUND,
+    waits=True,
+)
+def wait_for_records(
+    call: Call,
+    name: fields.Name,
+    *,
+    n: Annotated[int, Integer(1, MAX_RECORDS), "The number of records."] = 1,
+    key: Annotated[str | None, "The key of the records. null matches any."] = None,
+    key_encoding: Annotated[str, ENCODING, "The encoding of `key`."] = "text",
+    value: Annotated[str | None, "The value of the records. null matches any."] = None,
+    value_encoding: Annotated[str, ENCODING, "The encoding of `value`."] = "text",
+    value_contains: Annotated[str | None, "A text that the values contain, as UTF-8."] = None,
+    header: Annotated[Json | None, HEADER, "A header of the records."] = None,
+    partition: Annotated[Int32 | None, "The partition. The default is all partitions."] = None,
+    isolation: fields.IsolationLevel = "read_uncommitted",
+    since_ms: Annotated[Int64 | None, "Skip records with an older timestamp."] = None,
+    since: Since = None,
+    timeout_s: fields.Timeout = None,
+    encoding: OutputEncoding = "auto",
+) -> Json:
     """Wait until records match, and return the first of them.
 
     Records that are in the topic already count, unless `since_ms` or `since` excludes them. The topic need not exist
     yet. If the wait times out, the error message shows the records that did arrive, the closest match first.
     """
-    body = call.body
-    if body["since_ms"] is not None and body["since"] is not None:
+    if since_ms is not None and since is not None:
         raise ValueError("since_ms and since exclude each other; give one of them")
-    name = call.path["name"]
     found = call.cluster.topic(name).wait_for(
-        body["n"],
-        _where(body),
-        read_data(body, "key"),
-        read_data(body, "value"),
-        body["timeout_s"],
-        isolation=body["isolation"],
-        since=body["since_ms"] if body["since"] is None else read_mark(body["since"], name),
-        partition=body["partition"],
+        n,
+        _where(value_contains, header),
+        read_data(key, key_encoding, "key"),
+        read_data(value, value_encoding, "value"),
+        timeout_s,
+        isolation=isolation,
+        since=since_ms if since is None else read_mark(since, name),
+        partition=partition,
     )
-    return {"records": [record_json(record, body["encoding"]) for record in found]}
+    return {"records": [record_json(record, encoding) for record in found]}
 
 
-def _where(body: Mapping[str, Json]) -> Callable[[Record], bool] | None:
+def _where(contained: str | None, header: Json | None) -> Callable[[Record], bool] | None:
     """Return the predicate of a wait, whose name describes it, or None."""
-    text, header = encoded("value_contains", body["value_contains"]), body["header"]
-    if text is None and header is None:
+    if contained is None and header is None:
         return None
-    value = None if header is None else read_data(header, "value")
+    text = encoded("value_contains", contained)
+    pair = None if header is None else read_headers([header])[0]
 
     def where(record: Record) -> bool:
-        return (text is None or text in (record.value or b"")) and (
-            header is None or (header["name"], value) in record.headers.pairs
-        )
+        return (text is None or text in (record.value or b"")) and (pair is None or pair in record.headers.pairs)
 
     contains = [] if text is None else [f"the value contains {text!r}"]
     where.__name__ = " and ".join(
-        [*contains, *([] if header is None else [f"the headers contain {header['name']}={value!r}"])]
+        [*contains, *([] if pair is None else [f"the headers contain {pair[0]}={pair[1]!r}"])]
     )
     return where

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 from kafkalet.control.failures import Refusal
-from kafkalet.control.fields import TIMEOUT
+from kafkalet.control.fields import Int64, Timeout
 from kafkalet.control.route import Call, Routes
 from kafkalet.control.shapes import (
     INT32_MAX,
@@ -93,17 +93,6 @@ UNSUPPORTED = Object(
     Field("counts", MapOf(Integer(0)), 'The number of requests by API, as in `{"ShareFetch": 2}`.'),
     Field("requests", ListOf(UNSUPPORTED_REQUEST), "The requests, by API, version and client."),
 )
-WAIT = Object(
-    "WaitForRequests",
-    "Requests to wait for.",
-    Field("apis", ListOf(Text()), "The APIs. The default is all.", []),
-    Field("n", Integer(1, MAX_REQUESTS), "The number of requests.", 1),
-    Field("client_id", Nullable(Text()), "The client id.", None),
-    Field("topic", Nullable(Text()), "A topic that the request or the response names.", None),
-    Field("errors", Nullable(ListOf(Text())), "Errors; the response must have one of them.", None),
-    Field("messages", Boolean(), "Whether to return the decoded messages.", False),
-    TIMEOUT,
-)
 CONNECTION = Object(
     "Connection",
     "A connection of a client.",
@@ -112,34 +101,27 @@ CONNECTION = Object(
     Field("client_id", Text(), "The client id, or an empty string before the first request."),
     Field("last_request", Text(), "The API and version of the last request, as in `Fetch v13`, or an empty string."),
 )
-CONNECTION_ID = Field("id", Text(), "The address and port of the client, as in `127.0.0.1:50123`.")
+ConnectionId = Annotated[str, "The address and port of the client, as in `127.0.0.1:50123`."]
 CONNECTIONS = Object(
     "Connections", "The connections.", Field("connections", ListOf(CONNECTION), "By broker, oldest first.")
 )
 
-_SELECT = (
-    Field("apis", ListOf(Text()), "The APIs, separated by commas. The default is all.", []),
-    Field("client_id", Nullable(Text()), "The client id.", None),
-    Field("topic", Nullable(Text()), "A topic that the request or the response names.", None),
-    Field(
-        "errors",
-        Nullable(ListOf(Text())),
-        "`true` for responses with an error, `false` for those without, or names of errors.",
-        None,
-    ),
-    Field("since_ms", Nullable(Integer(0)), "Only requests since this time, in milliseconds since 1970.", None),
-    Field("until_ms", Nullable(Integer(0)), "Only requests until this time, in milliseconds since 1970.", None),
-)
+Apis = Annotated[Sequence[str], "The APIs, separated by commas. The default is all."]
+ClientId = Annotated[str | None, "The client id."]
+TopicName = Annotated[str | None, "A topic that the request or the response names."]
+Errors = Annotated[
+    list[str] | None, "`true` for responses with an error, `false` for those without, or names of errors."
+]
 
 
-def select(cluster: Cluster, wanted: Mapping[str, Json]) -> Requests:
+def select(
+    cluster: Cluster, apis: Sequence[str], client_id: str | None, topic: str | None, errors: Sequence[str] | None
+) -> Requests:
     """Return the requests that a query selects."""
-    errors: bool | Sequence[str] | None = wanted["errors"]
-    if isinstance(errors, list) and errors in (["true"], ["false"]):
-        errors = errors == ["true"]
-    found = cluster.requests.of(*wanted["apis"], client_id=wanted["client_id"], topic=wanted["topic"], errors=errors)
-    since, until = wanted.get("since_ms"), wanted.get("until_ms")
-    return found if since is None and until is None else found.between(since or 0, until)
+    has_errors = {"true": True, "false": False}.get(",".join(errors or ()))
+    return cluster.requests.of(
+        *apis, client_id=client_id, topic=topic, errors=errors if has_errors is None else has_errors
+    )
 
 
 def request_json(request: Request, *, messages: bool) -> Json:
@@ -181,17 +163,23 @@ def _with_base64(value: Any) -> Json:
     return value
 
 
-@routes.get(
-    "/v1/requests",
-    *_SELECT,
-    Field("limit", Integer(1, MAX_REQUESTS), "The largest number of requests; the latest are returned.", 100),
-    Field("messages", Boolean(), "Whether to return the decoded messages.", False),
-    response=REQUESTS,
-)
-def list_requests(call: Call) -> Json:
+@routes.get("/v1/requests", response=REQUESTS)
+def list_requests(
+    call: Call,
+    apis: Apis = (),
+    client_id: ClientId = None,
+    topic: TopicName = None,
+    errors: Errors = None,
+    since_ms: Annotated[Int64 | None, "Only requests since this time, in milliseconds since 1970."] = None,
+    until_ms: Annotated[Int64 | None, "Only requests until this time, in milliseconds since 1970."] = None,
+    limit: Annotated[int, Integer(1, MAX_REQUESTS), "The largest number of requests; the latest are returned."] = 100,
+    messages: Annotated[bool, "Whether to return the decoded messages."] = False,
+) -> Json:
     """Return the latest requests that the journal keeps."""
-    found = select(call.cluster, call.query).last(call.query["limit"])
-    return {"requests": [request_json(request, messages=call.query["messages"]) for request in found]}
+    found = select(call.cluster, apis, client_id, topic, errors)
+    if since_ms is not None or until_ms is not None:
+        found = found.between(since_ms or 0, until_ms)
+    return {"requests": [request_json(request, messages=messages) for request in found.last(limit)]}
 
 
 @routes.delete("/v1/requests")
@@ -200,13 +188,15 @@ def clear_requests(call: Call) -> None:
     call.cluster.requests.clear()
 
 
-@routes.get("/v1/requests/count", *_SELECT[:4], response=COUNT)
-def count_requests(call: Call) -> Json:
+@routes.get("/v1/requests/count", response=COUNT)
+def count_requests(
+    call: Call, apis: Apis = (), client_id: ClientId = None, topic: TopicName = None, errors: Errors = None
+) -> Json:
     """Count the requests since the start or since the journal was cleared.
 
     A count by API and client is always available. Other counts fail with 409 if the journal has dropped requests.
     """
-    wanted = select(call.cluster, call.query)
+    wanted = select(call.cluster, apis, client_id, topic, errors)
     try:
         return {"count": wanted.count()}
     except LookupError as error:
@@ -248,19 +238,27 @@ def list_unsupported(call: Call) -> Json:
     }
 
 
-@routes.post("/v1/requests/wait", body=WAIT, response=REQUESTS, waits=True)
-def wait_for_requests(call: Call) -> Json:
+@routes.post("/v1/requests/wait", "WaitForRequests", "Requests to wait for.", response=REQUESTS, waits=True)
+def wait_for_requests(
+    call: Call,
+    apis: Annotated[Sequence[str], "The APIs. The default is all."] = (),
+    n: Annotated[int, Integer(1, MAX_REQUESTS), "The number of requests."] = 1,
+    client_id: Annotated[str | None, "The client id."] = None,
+    topic: Annotated[str | None, "A topic that the request or the response names."] = None,
+    errors: Annotated[list[str] | None, "Errors; the response must have one of them."] = None,
+    messages: Annotated[bool, "Whether to return the decoded messages."] = False,
+    timeout_s: Timeout = None,
+) -> Json:
     """Wait until clients have sent requests, and return them. Earlier requests count, unless they were cleared."""
-    body = call.body
     found = call.cluster.requests.wait_for(
-        *body["apis"],
-        n=body["n"],
-        client_id=body["client_id"],
-        topic=body["topic"],
-        errors=body["errors"],
-        timeout=body["timeout_s"],
+        *apis,
+        n=n,
+        client_id=client_id,
+        topic=topic,
+        errors=errors,
+        timeout=timeout_s,
     )
-    return {"requests": [request_json(request, messages=body["messages"]) for request in found]}
+    return {"requests": [request_json(request, messages=messages) for request in found]}
 
 
 @routes.get("/v1/connections", response=CONNECTIONS)
@@ -282,26 +280,26 @@ def _connection_id(connection: ClientConnection) -> str:
     return f"{connection.peer[0]}:{connection.peer[1]}"
 
 
-def _connection(call: Call) -> ClientConnection:
+def _connection(call: Call, wanted: str) -> ClientConnection:
     for connection in call.cluster.connections:
-        if _connection_id(connection) == call.path["id"]:
+        if _connection_id(connection) == wanted:
             return connection
-    raise Refusal(404, f"there is no connection {call.path['id']}; GET /v1/connections lists them")
+    raise Refusal(404, f"there is no connection {wanted}; GET /v1/connections lists them")
 
 
-@routes.post("/v1/connections/{id}/reset", CONNECTION_ID)
-def reset_connection(call: Call) -> None:
+@routes.post("/v1/connections/{id}/reset")
+def reset_connection(call: Call, id: ConnectionId) -> None:  # noqa: A002 - the name in the path
     """Close a connection with a TCP reset. Responses that have not been sent are lost."""
-    _connection(call).reset()
+    _connection(call, id).reset()
 
 
-@routes.post("/v1/connections/{id}/half-close", CONNECTION_ID)
-def half_close_connection(call: Call) -> None:
+@routes.post("/v1/connections/{id}/half-close")
+def half_close_connection(call: Call, id: ConnectionId) -> None:  # noqa: A002 - the name in the path
     """Close the direction to the client: the client reads end of file, while the broker still receives requests."""
-    _connection(call).half_close()
+    _connection(call, id).half_close()
 
 
-@routes.post("/v1/connections/{id}/black-hole", CONNECTION_ID)
-def silence_connection(call: Call) -> None:
+@routes.post("/v1/connections/{id}/black-hole")
+def silence_connection(call: Call, id: ConnectionId) -> None:  # noqa: A002 - the name in the path
     """Discard what the client sends, and send nothing. The connection stays open until the client closes it."""
-    _connection(call).black_hole()
+    _connection(call, id).black_hole()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from kafkalet.control.route import Call, Routes
-from kafkalet.control.shapes import Field, Json, ListOf, MapOf, Nullable, Object, Text
+from kafkalet.control.shapes import Field, Json, ListOf, MapOf, Object, Text
 from kafkalet.jaas import LOGIN_MODULES
 from kafkalet.testing.client_config import properties_text
 
@@ -15,12 +17,6 @@ ACL_HELP = "An ACL, as in `alice:read,describe:topic:orders*` or `deny:*:delete:
 ACLS = Object("Acls", "ACLs.", Field("acls", ListOf(Text(least=1)), f"The ACLs. {ACL_HELP}"))
 USERS = Object(
     "Users", "The users who can log in with a password.", Field("users", ListOf(Text()), "The names of the users.")
-)
-USER = Object(
-    "User",
-    "A user and the password.",
-    Field("name", Text(least=1, most=MAX_CREDENTIAL), "The name of the user."),
-    Field("password", Text(least=1, most=MAX_CREDENTIAL), "The password."),
 )
 CLIENT_CONFIG = Object(
     "ClientConfig",
@@ -36,17 +32,17 @@ def list_acls(call: Call) -> Json:
     return {"acls": call.cluster.acls.texts}
 
 
-@routes.post("/v1/acls", body=ACLS, response=ACLS)
-def add_acls(call: Call) -> Json:
+@routes.post("/v1/acls", "Acls", "ACLs.", response=ACLS)
+def add_acls(call: Call, acls: Annotated[list[Json], ListOf(Text(least=1)), f"The ACLs. {ACL_HELP}"]) -> Json:
     """Create ACLs, and return all. Those that exist stay as they are."""
-    call.cluster.acls.add(*call.body["acls"])
+    call.cluster.acls.add(*acls)
     return list_acls(call)
 
 
-@routes.delete("/v1/acls", Field("acl", Text(least=1), ACL_HELP), response=ACLS)
-def remove_acl(call: Call) -> Json:
+@routes.delete("/v1/acls", response=ACLS)
+def remove_acl(call: Call, acl: Annotated[str, Text(least=1), ACL_HELP]) -> Json:
     """Delete an ACL, and return those that are left."""
-    call.cluster.acls.remove(call.query["acl"])
+    call.cluster.acls.remove(acl)
     return list_acls(call)
 
 
@@ -56,35 +52,37 @@ def list_users(call: Call) -> Json:
     return {"users": call.cluster.users.names}
 
 
-@routes.post("/v1/users", body=USER, response=USERS)
-def add_user(call: Call) -> Json:
+@routes.post("/v1/users", "User", "A user and the password.", response=USERS)
+def add_user(
+    call: Call,
+    name: Annotated[str, Text(least=1, most=MAX_CREDENTIAL), "The name of the user."],
+    password: Annotated[str, Text(least=1, most=MAX_CREDENTIAL), "The password."],
+) -> Json:
     """Create a user who can log in with PLAIN and SCRAM, or change the password. Return all names."""
-    call.cluster.users.add(call.body["name"], call.body["password"])
+    call.cluster.users.add(name, password)
     return list_users(call)
 
 
-@routes.delete("/v1/users/{name}", Field("name", Text(), "The name of the user."), response=USERS)
-def remove_user(call: Call) -> Json:
+@routes.delete("/v1/users/{name}", response=USERS)
+def remove_user(call: Call, name: Annotated[str, "The name of the user."]) -> Json:
     """Remove a user, and return the names of those who are left. Connections of the user stay open."""
-    call.cluster.users.remove(call.path["name"])
+    call.cluster.users.remove(name)
     return list_users(call)
 
 
-@routes.get(
-    "/v1/client-config",
-    Field("user", Nullable(Text(least=1)), "The user who logs in. The default is no login.", None),
-    Field("client", Text("java", "confluent-kafka"), "The client: `java` or `confluent-kafka` (librdkafka).", "java"),
-    Field(
-        "mechanism", Nullable(Text(*LOGIN_MODULES)), "The SASL mechanism. The default is the first enabled one.", None
-    ),
-    Field("listener", Nullable(Text(least=1)), "The listener. The default is the first one that fits.", None),
-    response=CLIENT_CONFIG,
-)
-def get_client_config(call: Call) -> Json:
+@routes.get("/v1/client-config", response=CLIENT_CONFIG)
+def get_client_config(
+    call: Call,
+    user: Annotated[str | None, Text(least=1), "The user who logs in. The default is no login."] = None,
+    client: Annotated[
+        str, Text("java", "confluent-kafka"), "The client: `java` or `confluent-kafka` (librdkafka)."
+    ] = "java",
+    mechanism: Annotated[
+        str | None, Text(*LOGIN_MODULES), "The SASL mechanism. The default is the first enabled one."
+    ] = None,
+    listener: Annotated[str | None, Text(least=1), "The listener. The default is the first one that fits."] = None,
+) -> Json:
     """Return the settings with which a client logs in and trusts the brokers. They contain the password."""
-    given = call.query
-    found = call.cluster.client_config(
-        given["user"], client=given["client"], mechanism=given["mechanism"], listener=given["listener"]
-    )
+    found = call.cluster.client_config(user, client=client, mechanism=mechanism, listener=listener)
     config = {name: str(value).lower() if isinstance(value, bool) else value for name, value in found.items()}
     return {"config": config, "properties": properties_text(config)}

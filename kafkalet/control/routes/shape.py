@@ -3,151 +3,151 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from typing import Annotated
 
-from kafkalet.control import fields, state
+from kafkalet.control import state
 from kafkalet.control.data import read_base64
+from kafkalet.control.fields import Int32, Int64, Name, Partition
 from kafkalet.control.route import Call, Handler, Routes
-from kafkalet.control.shapes import INT32_MAX, Boolean, Field, Integer, Json, ListOf, Nullable, Object, Shape, Text
-from kafkalet.testing.shape import KINDS
+from kafkalet.control.shapes import INT32_MAX, Integer, Json, ListOf
+from kafkalet.testing.shape import ShapeKind
 from kafkalet.testing.topic import Topic
+
+from .topics import get_partition
 
 routes = Routes("shape", "The log of a partition in any shape, its leader and its replicas.")
 
 MAX_SIZE = 100_000
-_COUNT = Nullable(Integer(0, MAX_SIZE))
-_NODE = Field(
-    "node_id", Nullable(Integer(0, INT32_MAX)), "The broker of the replica. The default is all replicas.", None
-)
-BATCHES = Object(
-    "AppendBatches",
-    "Entries of a log.",
-    Field("data", Text(), "The bytes as base64: batches of format 2, or messages of format 0 or 1."),
-)
-SHAPE = Object(
-    "ShapeLog",
-    "A layout of a log.",
-    Field("kind", Text(*KINDS), "The layout; the page on the test kit lists them."),
-    Field("first", _COUNT, "The number of ordinary records before the special part.", None),
-    Field("size", Nullable(Integer(1, MAX_SIZE)), "The size of the special part.", None),
-    Field("after", _COUNT, "The number of ordinary records after the special part.", None),
-)
-OFFSET = Object("LogOffset", "An offset.", Field("offset", Integer(0), "The offset."))
-HOLD = Object(
-    "HoldHighWatermark",
-    "Where to hold the high watermark.",
-    Field("at", Nullable(Integer(0)), "The offset. The default is the current high watermark.", None),
-)
-LEADER = Object(
-    "MoveLeader",
-    "A new leader.",
-    Field("node_id", Integer(0, INT32_MAX), "The id of the broker."),
-    Field("unclean", Boolean(), "Whether a replica that is not in sync may become the leader and lose records.", False),
-)
-REPLICA = Object("Replica", "A replica of the partition, or all.", _NODE)
-FOLLOWERS = Object(
-    "Followers", "Followers.", Field("node_ids", ListOf(Integer(0, INT32_MAX), least=1), "The ids of the brokers.")
-)
+Count = Annotated[int | None, Integer(0, MAX_SIZE)]
+Replica = Annotated[Int32 | None, "The broker of the replica. The default is all replicas."]
 
 
-def _operation(name: str, body: Shape | None = None) -> Callable[[Handler], Handler]:
-    """Declare an operation on a partition that responds with its new state."""
+def _operation(name: str, body: str | None = None, description: str = "") -> Callable[[Handler], Handler]:
+    """Declare an operation on a partition that responds with its new state.
+
+    The function has the topic and the partition instead of the call. UNKNOWN_TOPIC_OR_PARTITION is raised if the
+    partition does not exist.
+    """
+
     template = f"/v1/topics/{{name}}/partitions/{{partition}}/{name}"
-    return routes.post(template, fields.TOPIC, fields.PARTITION, body=body, response=state.PARTITION)
+
+    def declare(function: Handler) -> Handler:
+        @wraps(function)
+        def handler(call: Call, name: str, partition: int, **more: Json) -> Json:
+            server = call.cluster._server
+            server.call(lambda: server.metadata.existing_partition(name, partition))
+            function(call.cluster.topic(name), partition, **more)
+            return get_partition(call, name, partition)
+
+        first, *others = signature(handler).parameters.values()
+        handler.__signature__ = Signature([first, Parameter("name", first.kind), *others])  # type: ignore[attr-defined]
+        handler.__annotations__ = {**function.__annotations__, "name": Name}
+        return routes.post(template, body, description, response=state.PARTITION)(handler)
+
+    return declare
 
 
-def _topic(call: Call) -> Topic:
-    """Return the topic. Raises UNKNOWN_TOPIC_OR_PARTITION if the partition does not exist."""
-    server = call.cluster._server
-    server.call(lambda: server.metadata.existing_partition(call.path["name"], call.path["partition"]))
-    return call.cluster.topic(call.path["name"])
-
-
-def _partition(call: Call) -> Json:
-    server = call.cluster._server
-    name, index = call.path["name"], call.path["partition"]
-    return server.call(lambda: state.partition(server, name, server.metadata.existing_partition(name, index)))
-
-
-@_operation("append-batches", BATCHES)
-def append_batches(call: Call) -> Json:
+@_operation("append-batches", "AppendBatches", "Entries of a log.")
+def append_batches(
+    topic: Topic,
+    partition: Partition,
+    data: Annotated[str, "The bytes as base64: batches of format 2, or messages of format 0 or 1."],
+) -> None:
     """Append entries exactly as they are: with gaps, control batches, wrong checksums, any offsets and timestamps."""
-    _topic(call).append_batches(read_base64(call.body["data"], "data"), call.path["partition"])
-    return _partition(call)
+    topic.append_batches(read_base64(data, "data"), partition)
 
 
-@_operation("shape", SHAPE)
-def shape_log(call: Call) -> Json:
+@_operation("shape", "ShapeLog", "A layout of a log.")
+def shape_log(
+    topic: Topic,
+    partition: Partition,
+    kind: Annotated[ShapeKind, "The layout; the page on the test kit lists them."],
+    first: Annotated[Count, "The number of ordinary records before the special part."] = None,
+    size: Annotated[int | None, Integer(1, MAX_SIZE), "The size of the special part."] = None,
+    after: Annotated[Count, "The number of ordinary records after the special part."] = None,
+) -> None:
     """Append ordinary records around a special part, such as a gap of offsets or an aborted transaction."""
-    body = call.body
-    _topic(call).shape(body["kind"], body["first"], body["size"], body["after"], call.path["partition"])
-    return _partition(call)
+    topic.shape(kind, first, size, after, partition)
 
 
-@_operation("advance-log-start", OFFSET)
-def advance_log_start(call: Call) -> Json:
+@_operation("advance-log-start", "LogOffset", "An offset.")
+def advance_log_start(topic: Topic, partition: Partition, offset: Annotated[Int64, "The offset."]) -> None:
     """Advance the log start offset, as retention or DeleteRecords does."""
-    _topic(call).advance_log_start(call.body["offset"], call.path["partition"])
-    return _partition(call)
+    topic.advance_log_start(offset, partition)
 
 
-@_operation("truncate", OFFSET)
-def truncate_log(call: Call) -> Json:
+@_operation("truncate", "LogOffset", "An offset.")
+def truncate_log(topic: Topic, partition: Partition, offset: Annotated[Int64, "The offset."]) -> None:
     """Remove the records at and after an offset, as if a replica that lacked them had been elected leader."""
-    _topic(call).truncate(call.body["offset"], call.path["partition"])
-    return _partition(call)
+    topic.truncate(offset, partition)
 
 
-@_operation("hold-high-watermark", HOLD)
-def hold_high_watermark(call: Call) -> Json:
+@_operation("hold-high-watermark", "HoldHighWatermark", "Where to hold the high watermark.")
+def hold_high_watermark(
+    topic: Topic,
+    partition: Partition,
+    at: Annotated[Int64 | None, "The offset. The default is the current high watermark."] = None,
+) -> None:
     """Keep the high watermark from advancing. Consumers do not see later records."""
-    _topic(call).hold_high_watermark(call.body["at"], call.path["partition"])
-    return _partition(call)
+    topic.hold_high_watermark(at, partition)
 
 
 @_operation("release-high-watermark")
-def release_high_watermark(call: Call) -> Json:
+def release_high_watermark(topic: Topic, partition: Partition) -> None:
     """Let the high watermark advance again. If it is not held, nothing changes."""
-    _topic(call).release_high_watermark(call.path["partition"])
-    return _partition(call)
+    topic.release_high_watermark(partition)
 
 
-@_operation("leader", LEADER)
-def move_leader(call: Call) -> Json:
+@_operation("leader", "MoveLeader", "A new leader.")
+def move_leader(
+    topic: Topic,
+    partition: Partition,
+    node_id: Annotated[Int32, "The id of the broker."],
+    unclean: Annotated[bool, "Whether a replica that is not in sync may become the leader and lose records."] = False,
+) -> None:
     """Make a broker the leader of a partition, in a new leader epoch."""
-    _topic(call).move_leader(call.body["node_id"], call.path["partition"], unclean=call.body["unclean"])
-    return _partition(call)
+    topic.move_leader(node_id, partition, unclean=unclean)
 
 
 @_operation("new-leader-epoch")
-def start_leader_epoch(call: Call) -> Json:
+def start_leader_epoch(topic: Topic, partition: Partition) -> None:
     """Start a new leader epoch with the same leader."""
-    _topic(call).new_leader_epoch(call.path["partition"])
-    return _partition(call)
+    topic.new_leader_epoch(partition)
 
 
-@_operation("take-offline", REPLICA)
-def take_offline(call: Call) -> Json:
+@_operation("take-offline", "Replica", "A replica of the partition, or all.")
+def take_offline(
+    topic: Topic,
+    partition: Partition,
+    node_id: Replica = None,
+) -> None:
     """Take replicas of a partition offline, as if their disk had failed."""
-    _topic(call).take_offline(call.path["partition"], call.body["node_id"])
-    return _partition(call)
+    topic.take_offline(partition, node_id)
 
 
-@_operation("bring-online", REPLICA)
-def bring_online(call: Call) -> Json:
+@_operation("bring-online", "Replica", "A replica of the partition, or all.")
+def bring_online(
+    topic: Topic,
+    partition: Partition,
+    node_id: Replica = None,
+) -> None:
     """Bring replicas that were taken offline back."""
-    _topic(call).bring_online(call.path["partition"], call.body["node_id"])
-    return _partition(call)
+    topic.bring_online(partition, node_id)
 
 
-@_operation("shrink-isr", FOLLOWERS)
-def shrink_isr(call: Call) -> Json:
+@_operation("shrink-isr", "Followers", "Followers.")
+def shrink_isr(
+    topic: Topic,
+    partition: Partition,
+    node_ids: Annotated[list[Int32], ListOf(Integer(0, INT32_MAX), least=1), "The ids of the brokers."],
+) -> None:
     """Remove followers from the in-sync replicas, and hold them back so that they stay out."""
-    _topic(call).shrink_isr(*call.body["node_ids"], partition=call.path["partition"])
-    return _partition(call)
+    topic.shrink_isr(*node_ids, partition=partition)
 
 
 @_operation("expand-isr")
-def expand_isr(call: Call) -> Json:
+def expand_isr(topic: Topic, partition: Partition) -> None:
     """Let the followers that are held back catch up and join the in-sync replicas again."""
-    _topic(call).expand_isr(call.path["partition"])
-    return _partition(call)
+    topic.expand_isr(partition)

@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from kafkalet.control import fields, state
 from kafkalet.control.data import mark_text
 from kafkalet.control.route import Call, Routes
-from kafkalet.control.shapes import INT32_MAX, Boolean, Field, Integer, Json, ListOf, MapOf, Nullable, Object, Text
+from kafkalet.control.shapes import INT32_MAX, Field, Integer, Json, ListOf, Object, Text
 
 routes = Routes("topics", "Topics and their partitions.")
 
 MAX_PARTITIONS = 100_000
 TOPICS = Object("Topics", "The topics.", Field("topics", ListOf(state.TOPIC), "The topics, by name."))
-NEW_TOPIC = Object(
-    "NewTopic",
-    "A topic to create. What is left out has the defaults of the brokers.",
-    Field("name", Text(least=1), "The name."),
-    Field("partitions", Nullable(Integer(1, MAX_PARTITIONS)), "The number of partitions.", None),
-    Field("replication_factor", Nullable(Integer(1, 32767)), "The number of replicas of each partition.", None),
-    Field("config", Nullable(MapOf(Text())), 'Properties of the topic, as in `{"retention.ms": "1000"}`.', None),
-    Field(
-        "assignments",
-        Nullable(ListOf(ListOf(Integer(0, INT32_MAX), least=1), least=1, most=MAX_PARTITIONS)),
-        "The brokers of each partition, the leader first, instead of the two numbers.",
-        None,
-    ),
-)
 MARK = Object(
     "Mark",
     "A position at the end of a topic.",
@@ -32,57 +20,72 @@ MARK = Object(
 )
 
 
-@routes.get(
-    "/v1/topics",
-    Field("internal", Boolean(), "Whether to include the topics of the brokers, like `__consumer_offsets`.", False),
-    response=TOPICS,
-)
-def list_topics(call: Call) -> Json:
+@routes.get("/v1/topics", response=TOPICS)
+def list_topics(
+    call: Call,
+    internal: Annotated[bool, "Whether to include the topics of the brokers, like `__consumer_offsets`."] = False,
+) -> Json:
     """Return all topics with the state of their partitions."""
-    return {"topics": state.read_topics(call.cluster._server, internal=call.query["internal"])}
+    return {"topics": state.read_topics(call.cluster._server, internal=internal)}
 
 
-@routes.post("/v1/topics", body=NEW_TOPIC, response=state.TOPIC, status=201)
-def create_topic(call: Call) -> Json:
+@routes.post(
+    "/v1/topics",
+    "NewTopic",
+    "A topic to create. What is left out has the defaults of the brokers.",
+    response=state.TOPIC,
+    status=201,
+)
+def create_topic(
+    call: Call,
+    name: Annotated[str, Text(least=1), "The name."],
+    partitions: Annotated[int | None, Integer(1, MAX_PARTITIONS), "The number of partitions."] = None,
+    replication_factor: Annotated[int | None, Integer(1, 32767), "The number of replicas of each partition."] = None,
+    config: Annotated[dict[str, str] | None, 'Properties of the topic, as in `{"retention.ms": "1000"}`.'] = None,
+    assignments: Annotated[
+        list[Json] | None,
+        ListOf(ListOf(Integer(0, INT32_MAX), least=1), least=1, most=MAX_PARTITIONS),
+        "The brokers of each partition, the leader first, instead of the two numbers.",
+    ] = None,
+) -> Json:
     """Create a topic."""
-    body = call.body
     call.cluster.create_topic(
-        body["name"],
-        -1 if body["partitions"] is None else body["partitions"],
-        -1 if body["replication_factor"] is None else body["replication_factor"],
-        body["config"],
-        body["assignments"],
+        name,
+        -1 if partitions is None else partitions,
+        -1 if replication_factor is None else replication_factor,
+        config,
+        assignments,
     )
-    return _topic(call, body["name"])
+    return _topic(call, name)
 
 
-@routes.get("/v1/topics/{name}", fields.TOPIC, response=state.TOPIC)
-def get_topic(call: Call) -> Json:
+@routes.get("/v1/topics/{name}", response=state.TOPIC)
+def get_topic(call: Call, name: fields.Name) -> Json:
     """Return a topic with the state of its partitions."""
-    return _topic(call, call.path["name"])
+    return _topic(call, name)
 
 
-@routes.delete("/v1/topics/{name}", fields.TOPIC)
-def delete_topic(call: Call) -> None:
+@routes.delete("/v1/topics/{name}")
+def delete_topic(call: Call, name: fields.Name) -> None:
     """Delete a topic and its records."""
-    call.cluster.delete_topic(call.path["name"])
+    call.cluster.delete_topic(name)
 
 
-@routes.get("/v1/topics/{name}/mark", fields.TOPIC, response=MARK)
-def mark_topic(call: Call) -> Json:
+@routes.get("/v1/topics/{name}/mark", response=MARK)
+def mark_topic(call: Call, name: fields.Name) -> Json:
     """Return the current end of a topic, to wait or read only for later records: pass it as `since`.
 
     Records that replace older ones are later, too: those that follow a truncation or a restore, and all records of a
     topic that is created again. The topic need not exist yet.
     """
-    return {"mark": mark_text(call.cluster.topic(call.path["name"]).mark())}
+    return {"mark": mark_text(call.cluster.topic(name).mark())}
 
 
-@routes.get("/v1/topics/{name}/partitions/{partition}", fields.TOPIC, fields.PARTITION, response=state.PARTITION)
-def get_partition(call: Call) -> Json:
+@routes.get("/v1/topics/{name}/partitions/{partition}", response=state.PARTITION)
+def get_partition(call: Call, name: fields.Name, partition: fields.Partition) -> Json:
     """Return the state of a partition and the offsets of its log."""
     server = call.cluster._server
-    name, index = call.path["name"], call.path["partition"]
+    name, index = name, partition
     return server.call(lambda: state.partition(server, name, server.metadata.existing_partition(name, index)))
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 from weakref import WeakKeyDictionary
 
-from kafkalet.control.data import HEADER, key_fields, read_data
+from kafkalet.control.data import ENCODING, HEADER, read_data, read_headers
 from kafkalet.control.failures import Refusal
-from kafkalet.control.fields import COORDINATOR, NEW_COORDINATOR, TIMEOUT
+from kafkalet.control.fields import COORDINATOR, Int32, Int64, NewCoordinator, Timeout
 from kafkalet.control.route import MAX_RECORDS_BYTES, Call, Routes
-from kafkalet.control.shapes import INT32_MAX, Field, Integer, Json, ListOf, Nullable, Object, Text
+from kafkalet.control.shapes import INT32_MAX, Field, Integer, Json, ListOf, Object, Text
 from kafkalet.testing.transaction import STATES
 
 from .groups import PLACE
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 routes = Routes("transactions", "Transactional ids and their transactions.")
 
-TRANSACTIONAL_ID = Field("transactional_id", Text(), "The transactional id.")
+TransactionalId = Annotated[str, "The transactional id."]
 TRANSACTION = Object(
     "Transaction",
     "A transactional id and its current or last transaction.",
@@ -41,44 +41,12 @@ TRANSACTION = Object(
     Field("partitions", ListOf(PLACE), "The partitions in the transaction that have no marker yet."),
     Field("coordinator", Integer(0, INT32_MAX), "The id of the broker that coordinates the transactional id."),
 )
-BEGIN = Object(
-    "BeginTransaction",
-    "A transaction without a client.",
-    Field(
-        "timeout_ms",
-        Integer(1, INT32_MAX),
-        "The time after which the coordinator aborts the transaction, in milliseconds.",
-        60_000,
-    ),
-)
-ABORT = Object("AbortTransaction", "Options of an abort.", TIMEOUT)
-WAIT = Object(
-    "WaitForTransaction",
-    "A state to wait for.",
-    Field("state", Text(*STATES), "The state; `Dead` if no producer has used the transactional id."),
-    TIMEOUT,
-)
-SEND = Object(
-    "SendInTransaction",
-    "A record to append to a transaction.",
-    Field("topic", Text(), "The topic."),
-    *key_fields(""),
-    Field("headers", Nullable(ListOf(HEADER, most=10_000)), "The headers.", None),
-    Field("timestamp", Nullable(Integer(0)), "Milliseconds since 1970. The default is the current time.", None),
-    Field("partition", Nullable(Integer(0, INT32_MAX)), "The partition. By default, the key determines it.", None),
-)
 GROUP_OFFSET = Object(
     "CommittedOffset",
     "An offset to commit.",
     Field("topic", Text(), "The topic."),
     Field("partition", Integer(0, INT32_MAX), "The partition."),
     Field("offset", Integer(0), "The offset."),
-)
-SEND_OFFSETS = Object(
-    "SendOffsetsInTransaction",
-    "Offsets of a consumer group that are committed with a transaction.",
-    Field("group_id", Text(), "The group."),
-    Field("offsets", ListOf(GROUP_OFFSET, least=1), "The offsets."),
 )
 TRANSACTIONS = Object(
     "Transactions",
@@ -113,28 +81,32 @@ def list_transactions(call: Call) -> Json:
     return {"transactions": read_transactions(call.cluster)}
 
 
-@routes.get("/v1/transactions/{transactional_id}", TRANSACTIONAL_ID, response=TRANSACTION)
-def get_transaction(call: Call) -> Json:
+@routes.get("/v1/transactions/{transactional_id}", response=TRANSACTION)
+def get_transaction(call: Call, transactional_id: TransactionalId) -> Json:
     """Return the state of a transactional id."""
-    return _json(call.cluster.transaction(call.path["transactional_id"]).describe())
+    return _json(call.cluster.transaction(transactional_id).describe())
 
 
 @routes.post(
-    "/v1/transactions/{transactional_id}/coordinator", TRANSACTIONAL_ID, body=NEW_COORDINATOR, response=COORDINATOR
+    "/v1/transactions/{transactional_id}/coordinator", "MoveCoordinator", "A new coordinator.", response=COORDINATOR
 )
-def move_transaction_coordinator(call: Call) -> Json:
+def move_transaction_coordinator(call: Call, transactional_id: TransactionalId, node_id: NewCoordinator = None) -> Json:
     """Make another broker the coordinator of a transactional id.
 
     Other ids in the same partition of __transaction_state move too.
     """
-    transactional_id = call.path["transactional_id"]
-    return {"node_id": call.cluster.move_coordinator(transactional_id=transactional_id, to=call.body["node_id"])}
+    return {"node_id": call.cluster.move_coordinator(transactional_id=transactional_id, to=node_id)}
 
 
-@routes.post("/v1/transactions/{transactional_id}/wait", TRANSACTIONAL_ID, body=WAIT, waits=True)
-def wait_for_transaction(call: Call) -> None:
+@routes.post("/v1/transactions/{transactional_id}/wait", "WaitForTransaction", "A state to wait for.", waits=True)
+def wait_for_transaction(
+    call: Call,
+    transactional_id: TransactionalId,
+    state: Annotated[str, Text(*STATES), "The state; `Dead` if no producer has used the transactional id."],
+    timeout_s: Timeout = None,
+) -> None:
     """Wait until a transactional id is in a state."""
-    call.cluster.transaction(call.path["transactional_id"]).wait_until(call.body["state"], call.body["timeout_s"])
+    call.cluster.transaction(transactional_id).wait_until(state, timeout_s)
 
 
 # Transactions without a client
@@ -151,9 +123,8 @@ _opened: WeakKeyDictionary[Cluster, dict[str, _Opened]] = WeakKeyDictionary()
 
 
 @contextmanager
-def _using(call: Call, *, ends: bool = False) -> Iterator[OpenTransaction]:
+def _using(call: Call, transactional_id: str, *, ends: bool = False) -> Iterator[OpenTransaction]:
     """Provide an open transaction to one request at a time."""
-    transactional_id = call.path["transactional_id"]
     found = _opened.get(call.cluster, {}).get(transactional_id)
     if found is None:
         raise Refusal(409, f"transaction {transactional_id} was not begun with POST .../begin, or it has ended")
@@ -164,69 +135,105 @@ def _using(call: Call, *, ends: bool = False) -> Iterator[OpenTransaction]:
 
 
 @routes.post(
-    "/v1/transactions/{transactional_id}/begin", TRANSACTIONAL_ID, body=BEGIN, response=TRANSACTION, waits=True
+    "/v1/transactions/{transactional_id}/begin",
+    "BeginTransaction",
+    "A transaction without a client.",
+    response=TRANSACTION,
+    waits=True,
 )
-def begin_transaction(call: Call) -> Json:
+def begin_transaction(
+    call: Call,
+    transactional_id: TransactionalId,
+    timeout_ms: Annotated[
+        int, Integer(1, INT32_MAX), "The time after which the coordinator aborts the transaction, in milliseconds."
+    ] = 60000,
+) -> Json:
     """Begin a transaction without a client. An older producer with the transactional id is fenced."""
-    transactional_id = call.path["transactional_id"]
-    transaction = call.cluster.open_transaction(transactional_id, call.body["timeout_ms"])
+    transaction = call.cluster.open_transaction(transactional_id, timeout_ms)
     transaction.__enter__()
     _opened.setdefault(call.cluster, {})[transactional_id] = _Opened(transaction, Lock())
-    return get_transaction(call)
+    return get_transaction(call, transactional_id)
 
 
 @routes.post(
     "/v1/transactions/{transactional_id}/records",
-    TRANSACTIONAL_ID,
-    body=SEND,
+    "SendInTransaction",
+    "A record to append to a transaction.",
     response=TRANSACTION,
     waits=True,
     max_body_bytes=MAX_RECORDS_BYTES,
 )
-def send_in_transaction(call: Call) -> Json:
+def send_in_transaction(
+    call: Call,
+    transactional_id: TransactionalId,
+    topic: Annotated[str, "The topic."],
+    key: Annotated[str | None, "The key."] = None,
+    key_encoding: Annotated[str, ENCODING, "The encoding of `key`."] = "text",
+    value: Annotated[str | None, "The value."] = None,
+    value_encoding: Annotated[str, ENCODING, "The encoding of `value`."] = "text",
+    headers: Annotated[list[Json] | None, ListOf(HEADER, most=10000), "The headers."] = None,
+    timestamp: Annotated[Int64 | None, "Milliseconds since 1970. The default is the current time."] = None,
+    partition: Annotated[Int32 | None, "The partition. By default, the key determines it."] = None,
+) -> Json:
     """Append a record to a transaction that was begun with `begin`."""
-    body = call.body
-    headers = [(each["name"], read_data(each, "value")) for each in body["headers"] or ()]
-    value, key = read_data(body, "value"), read_data(body, "key")
-    with _using(call) as transaction:
-        transaction.send(body["topic"], value, key, headers, body["timestamp"], body["partition"])
-    return get_transaction(call)
+    with _using(call, transactional_id) as transaction:
+        transaction.send(
+            topic,
+            read_data(value, value_encoding, "value"),
+            read_data(key, key_encoding, "key"),
+            read_headers(headers),
+            timestamp,
+            partition,
+        )
+    return get_transaction(call, transactional_id)
 
 
 @routes.post(
-    "/v1/transactions/{transactional_id}/offsets", TRANSACTIONAL_ID, body=SEND_OFFSETS, response=TRANSACTION, waits=True
+    "/v1/transactions/{transactional_id}/offsets",
+    "SendOffsetsInTransaction",
+    "Offsets of a consumer group that are committed with a transaction.",
+    response=TRANSACTION,
+    waits=True,
 )
-def send_offsets_in_transaction(call: Call) -> Json:
+def send_offsets_in_transaction(
+    call: Call,
+    transactional_id: TransactionalId,
+    group_id: Annotated[str, "The group."],
+    offsets: Annotated[list[Json], ListOf(GROUP_OFFSET, least=1), "The offsets."],
+) -> Json:
     """Add offsets of a consumer group to a transaction that was begun with `begin`."""
-    offsets = {(each["topic"], each["partition"]): each["offset"] for each in call.body["offsets"]}
-    with _using(call) as transaction:
-        transaction.send_offsets(call.body["group_id"], offsets)
-    return get_transaction(call)
+    by_partition = {(each["topic"], each["partition"]): each["offset"] for each in offsets}
+    with _using(call, transactional_id) as transaction:
+        transaction.send_offsets(group_id, by_partition)
+    return get_transaction(call, transactional_id)
 
 
-@routes.post("/v1/transactions/{transactional_id}/commit", TRANSACTIONAL_ID, response=TRANSACTION, waits=True)
-def commit_transaction(call: Call) -> Json:
+@routes.post("/v1/transactions/{transactional_id}/commit", response=TRANSACTION, waits=True)
+def commit_transaction(call: Call, transactional_id: TransactionalId) -> Json:
     """Commit a transaction that was begun with `begin`, and wait for its markers."""
-    with _using(call, ends=True) as transaction:
+    with _using(call, transactional_id, ends=True) as transaction:
         transaction.commit()
-    return get_transaction(call)
+    return get_transaction(call, transactional_id)
 
 
 @routes.post(
-    "/v1/transactions/{transactional_id}/abort", TRANSACTIONAL_ID, body=ABORT, response=TRANSACTION, waits=True
+    "/v1/transactions/{transactional_id}/abort",
+    "AbortTransaction",
+    "Options of an abort.",
+    response=TRANSACTION,
+    waits=True,
 )
-def abort_transaction(call: Call) -> Json:
+def abort_transaction(call: Call, transactional_id: TransactionalId, timeout_s: Timeout = None) -> Json:
     """Abort the open transaction of a transactional id, and wait for its markers.
 
     If a client has begun it, its producer is fenced, as after the transaction timeout.
     """
-    transactional_id = call.path["transactional_id"]
     if transactional_id in _opened.get(call.cluster, {}):
-        with _using(call, ends=True) as transaction:
+        with _using(call, transactional_id, ends=True) as transaction:
             transaction.abort()
     else:
-        call.cluster.transaction(transactional_id).abort(call.body["timeout_s"])
-    return get_transaction(call)
+        call.cluster.transaction(transactional_id).abort(timeout_s)
+    return get_transaction(call, transactional_id)
 
 
 def forget_transactions(cluster: Cluster) -> None:

@@ -27,13 +27,13 @@ def test_bytes_are_written_with_their_encoding(data: bytes | None, encoding: str
 @pytest.mark.parametrize("encoding", ["auto", "base64"])
 def test_written_bytes_are_read_again(data: bytes | None, encoding: str) -> None:
     text, text_encoding = written(data, encoding)
-    assert read_data({"key": text, "key_encoding": text_encoding}, "key") == data
+    assert read_data(text, text_encoding, "key") == data
 
 
 @pytest.mark.parametrize("text", ["a", "%%%%", "YQ=\n=", "é"])
 def test_text_that_is_not_base64_is_malformed(text: str) -> None:
     with pytest.raises(Malformed, match="value is not base64"):
-        read_data({"value": text, "value_encoding": "base64"}, "value")
+        read_data(text, "base64", "value")
 
 
 def test_record_has_its_declared_shape() -> None:

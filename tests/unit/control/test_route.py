@@ -1,13 +1,18 @@
 """Tests of routes: declarations, and how a request finds its route."""
 
+from collections.abc import Sequence
+from threading import Event
+from typing import Annotated, Literal, cast
+
 import pytest
 
-from kafkalet.control.route import Call, Routes, find
+from kafkalet.control.route import Call, Route, Routes, find
 from kafkalet.control.routes import areas
-from kafkalet.control.shapes import Field, Malformed, Text
+from kafkalet.control.shapes import Integer, Json, ListOf, Malformed, Nullable, Object, Text
+from kafkalet.testing.cluster import Cluster
 
 ROUTES = Routes("letters", "Letters.")
-NAME = Field("name", Text(), "The name.")
+Name = Annotated[str, "The name."]
 
 
 @ROUTES.get("/v1/letters", response=None)
@@ -15,19 +20,53 @@ def list_letters(call: Call) -> None:
     """Return all letters. In order."""
 
 
-@ROUTES.get("/v1/letters/{name}", NAME, response=None)
-def get_letter(call: Call) -> None:
+@ROUTES.get("/v1/letters/{name}", response=None)
+def get_letter(call: Call, name: Name, limit: Annotated[int | None, Integer(1, 9), "A limit."] = None) -> None:
     """Return a letter."""
 
 
-@ROUTES.post("/v1/letters/{name}", NAME)
-def send_letter(call: Call) -> None:
+@ROUTES.post("/v1/letters/{name}", "NewLetter", "A letter.")
+def send_letter(
+    call: Call,
+    name: Name,
+    size: Annotated[Literal["a4", "a5"], "The size."],
+    lines: Annotated[Sequence[str], "Text."] = (),
+) -> Json:
     """Send a letter."""
+    return [name, size, lines]
 
 
 @ROUTES.get("/v1/letters/last", response=None)
 def get_last_letter(call: Call) -> None:
     """Return the last letter."""
+
+
+def route(name: str) -> Route:
+    return next(each for each in ROUTES if each.name == name)
+
+
+def test_parameter_of_a_get_that_is_not_in_the_path_is_in_the_query() -> None:
+    found = route("getLetter")
+    assert (list(found.path), list(found.query)) == (["name"], ["limit"])
+    limit = found.query["limit"]
+    assert isinstance(limit.shape, Nullable)
+    assert isinstance(limit.shape.shape, Integer)
+    assert (limit.description, limit.default, limit.shape.shape.most) == ("A limit.", None, 9)
+
+
+def test_parameters_of_a_post_are_an_object() -> None:
+    body = route("sendLetter").body
+    assert isinstance(body, Object)
+    assert (body.name, body.description, list(body.fields)) == ("NewLetter", "A letter.", ["size", "lines"])
+    size, lines = (field.shape for field in body.fields.values())
+    assert isinstance(size, Text)
+    assert isinstance(lines, ListOf)
+    assert (size.allowed, body.fields["size"].is_required, body.fields["lines"].default) == (("a4", "a5"), True, [])
+
+
+def test_handler_is_called_with_the_values_of_a_request() -> None:
+    call = Call(cast("Cluster", None), {"name": "x"}, {}, {"size": "a4", "lines": []}, Event())
+    assert route("sendLetter").respond(call) == ["x", "a4", []]
 
 
 def test_route_is_found_by_method_and_path() -> None:
