@@ -13,12 +13,12 @@ export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/pycache
 run:
 	$(PYTHON) -m kafkalet serve $(ARGS)
 
-# One mark for each extra of pyproject.toml, so that a target installs no more than it needs. Two of them come with
-# kafkalet-spark, from its folder.
+# One mark for each extra of pyproject.toml, so that a target installs no more than it needs. All come with the conformance
+# kit, and two with kafkalet-spark, from their folders.
 $(BIN)/.ready-dev $(BIN)/.ready-test-all: SPARK := -e ./spark
-$(BIN)/.ready-%: pyproject.toml spark/pyproject.toml
+$(BIN)/.ready-%: pyproject.toml conformance/pyproject.toml spark/pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$*]' $(SPARK)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$*]' -e ./conformance $(SPARK)
 	touch $@
 
 # Each test belongs to `test` or to `test-all` (tests/conftest.py). Spark starts once for each of its two workers.
@@ -41,8 +41,8 @@ coverage: $(BIN)/.ready-test-all
 	$(BIN)/python -m pytest -n 4 --dist worksteal --cov --cov-report=term-missing:skip-covered tests/unit tests/wire tests/recorded spark/tests/unit spark/tests/wire $(ARGS)
 
 check: $(BIN)/.ready-dev
-	$(BIN)/ruff check kafkalet spark tests tools benchmarks examples docs
-	$(BIN)/ruff format --check kafkalet spark tests tools benchmarks examples docs
+	$(BIN)/ruff check kafkalet conformance spark tests tools benchmarks examples docs
+	$(BIN)/ruff format --check kafkalet conformance spark tests tools benchmarks examples docs
 	$(BIN)/mypy
 	$(BIN)/mypy --config-file spark/pyproject.toml
 
@@ -67,8 +67,8 @@ clients: $(BIN)/.ready-test-all
 docs: $(BIN)/.ready-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict $(ARGS)
 
-# The wheels and source distributions of both packages, and kafkalet.pyz, as they would be published. Only tools are needed for it, not the
-# tests' packages.
+# The wheels and source distributions of the three packages, and kafkalet.pyz, as they would be published. Only tools are
+# needed for it, not the packages of the tests.
 $(VENV)/dist/.ready:
 	$(PYTHON) -m venv $(VENV)/dist
 	$(VENV)/dist/bin/python -m pip install --quiet --disable-pip-version-check 'build>=1.2' 'confluent-kafka>=2.12' 'twine>=6.1'
@@ -77,10 +77,11 @@ $(VENV)/dist/.ready:
 dist: $(VENV)/dist/.ready
 	rm -rf dist
 	$(VENV)/dist/bin/python -m build
+	$(VENV)/dist/bin/python -m build --outdir dist conformance
 	$(VENV)/dist/bin/python -m build --outdir dist spark
 	$(VENV)/dist/bin/python -m twine check --strict dist/*
 	$(VENV)/dist/bin/python -m tools.single_file dist
 	$(VENV)/dist/bin/python -m tests.rules.distributions dist
 
 clean:
-	rm -rf $(VENV) build dist spark/build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist conformance/build spark/build .mypy_cache .ruff_cache .pytest_cache .hypothesis

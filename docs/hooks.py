@@ -42,7 +42,8 @@ def _output(command: str) -> str:
         text=True,
         check=True,
         cwd=ROOT,
-        env=os.environ | {"COLUMNS": "88", "PYTHONPATH": str(ROOT / "spark")},
+        env=os.environ
+        | {"COLUMNS": "88", "PYTHONPATH": os.pathsep.join(str(ROOT / name) for name in ("conformance", "spark"))},
     )
     return f"```text\n{done.stdout.rstrip()}\n```"
 

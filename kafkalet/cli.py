@@ -89,10 +89,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         return reported(lambda: export(rest))
     if command == "conform":
-        from kafkalet.commands.conform import main as conform
-
-        return reported(lambda: conform(rest))
+        return reported(lambda: _conform(rest))
     return reported(lambda: _run(command, rest, parent_id))
+
+
+def _conform(rest: Sequence[str]) -> int:
+    from importlib import import_module
+    from importlib.util import find_spec
+
+    if find_spec("kafkalet_conformance") is None:
+        raise UsageError("the conformance kit is a package of its own: pip install 'kafkalet[conformance]'")
+    status: int = import_module("kafkalet_conformance.commands.conform").main(rest)
+    return status
 
 
 def _run(command: str, rest: Sequence[str], parent_id: int) -> int:

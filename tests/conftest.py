@@ -30,7 +30,7 @@ from .garbage import collect_and_freeze
 from .source import ROOT
 
 if TYPE_CHECKING:
-    from kafkalet.conformance.playing.target import Target
+    from kafkalet_conformance.playing.target import Target
 
     from .wire.behaviour.client import Client
 
@@ -180,7 +180,7 @@ def _replace_fsync() -> Iterator[None]:
 @pytest.fixture(scope="session", params=BROKERS)
 def server(request: pytest.FixtureRequest) -> "Iterator[Target]":
     """A broker for the whole session; each test creates its own topics."""
-    from kafkalet.conformance.playing.target import Target
+    from kafkalet_conformance.playing.target import Target
 
     from .oracle.apache_kafka import ApacheKafka, missing
 

@@ -1,4 +1,4 @@
-"""The parsed source of kafkalet, kafkalet_spark and the tools of contributors, for the rule tests."""
+"""The parsed source of the three packages and of the tools of contributors, for the rule tests."""
 
 import ast
 from collections.abc import Iterator
@@ -8,8 +8,10 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "kafkalet"
 TOOLS = ROOT / "tools"
+CONFORMANCE = ROOT / "conformance" / "kafkalet_conformance"
 SPARK = ROOT / "spark" / "kafkalet_spark"
-MODULES = sorted([path for package in (SOURCE, TOOLS, SPARK) for path in package.rglob("*.py")])
+PACKAGES = (SOURCE, CONFORMANCE, TOOLS, SPARK)
+MODULES = sorted([path for package in PACKAGES for path in package.rglob("*.py")])
 
 
 def name_of(path: Path) -> str:
@@ -20,7 +22,7 @@ def name_of(path: Path) -> str:
 
 def package_of(path: Path) -> Path:
     """Return the directory of the package that a file belongs to."""
-    return next(package for package in (SOURCE, TOOLS, SPARK) if package in path.parents)
+    return next(package for package in PACKAGES if package in path.parents)
 
 
 FILES = {name_of(path): path for path in MODULES}

@@ -1,15 +1,18 @@
-"""Make `kafkalet.pyz` from a wheel: one file to download, for machines that have Python but no pip.
+"""Make `kafkalet.pyz` from the wheels of kafkalet and the conformance kit.
 
-    python -m tools.single_file dist        (make dist builds the wheel first)
+It is one file to download, for machines that have Python but no pip.
+
+    python -m tools.single_file dist        (make dist builds the wheels first)
 
     python3 kafkalet.pyz serve
 
-The file has the modules and data of the wheel, compressed. Python runs it as described in PEP 441.
+The file has the modules and data of the wheels, compressed. Python runs it as described in PEP 441.
 """
 
 import sys
 import zipapp
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -26,19 +29,21 @@ sys.exit(main())
 """The first module that runs. Old versions of Python can compile it, too, and say what is missing."""
 
 
-def make(wheel: Path, target: Path) -> None:
-    """Write the package in `wheel` as an executable zip file."""
+def make(wheels: Iterable[Path], target: Path) -> None:
+    """Write the packages in `wheels` as an executable zip file."""
     with TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        with zipfile.ZipFile(wheel) as opened:
-            opened.extractall(folder, [name for name in opened.namelist() if name.startswith("kafkalet/")])
+        for wheel in wheels:
+            with zipfile.ZipFile(wheel) as opened:
+                opened.extractall(folder, [name for name in opened.namelist() if ".dist-info/" not in name])
         (folder / "__main__.py").write_text(MAIN)
         zipapp.create_archive(folder, target, "/usr/bin/env python3", compressed=True)
 
 
 def main(directory: Path) -> None:
     [wheel] = directory.glob("kafkalet-*.whl")
-    make(wheel, directory / NAME)
+    [conformance] = directory.glob("kafkalet_conformance-*.whl")
+    make([wheel, conformance], directory / NAME)
 
 
 if __name__ == "__main__":

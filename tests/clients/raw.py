@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kafkalet.conformance.playing.connection import Connection
+from kafkalet_conformance.playing.connection import Connection
 
 Plain = dict[str, Any]
 GROUP, TRANSACTION = 0, 1

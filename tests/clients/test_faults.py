@@ -13,7 +13,7 @@ import pytest
 
 import kafkalet
 from kafkalet.broker.cluster.state_topics import partition_of
-from kafkalet.conformance.playing.connection import Closed
+from kafkalet_conformance.playing.connection import Closed
 
 from .drivers import DRIVERS, AioKafka, BrokerError, ConfluentKafka, Driver, Row
 from .killed_member import SESSION_TIMEOUT_MS

@@ -9,8 +9,8 @@ import pytest
 
 import kafkalet
 from kafkalet.clock import ManualClock
-from kafkalet.conformance.playing.connection import Connection
 from kafkalet.protocol.records.build import build_batch, build_message_set, numbered
+from kafkalet_conformance.playing.connection import Connection
 
 from .drivers import BrokerError, ConfluentKafka, Driver, Found, Row
 

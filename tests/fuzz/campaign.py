@@ -21,13 +21,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kafkalet.conformance.playing.connection import Connection
-from kafkalet.conformance.playing.target import Target
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import ProtocolError
 from kafkalet.protocol.frame import RequestHeader
 from kafkalet.protocol.messages.create_partitions import CreatePartitionsRequest
 from kafkalet.protocol.messages.create_topics import CreateTopicsRequest
+from kafkalet_conformance.playing.connection import Connection
+from kafkalet_conformance.playing.target import Target
 
 from .corpus import TOPICS, corpus
 from .mutations import mutate

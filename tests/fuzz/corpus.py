@@ -8,12 +8,12 @@ from functools import cache
 from typing import Any
 
 from kafkalet.broker.served import SERVED
-from kafkalet.conformance.notation import messages
-from kafkalet.conformance.playing.matching import resolve
-from kafkalet.conformance.transcripts import load, names
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import ProtocolError
 from kafkalet.protocol.frame import RequestHeader
+from kafkalet_conformance.notation import messages
+from kafkalet_conformance.playing.matching import resolve
+from kafkalet_conformance.transcripts import load, names
 
 TOPICS = ("fuzz-0", "fuzz-1", "fuzz-2")
 LARGEST = 6000

@@ -28,12 +28,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from kafkalet.conformance.playing.connection import Closed, Connection, NoAnswer
-from kafkalet.conformance.playing.target import Target
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.fetch import FetchResponse
 from kafkalet.protocol.records.batch import HEADER_SIZE, Batch
 from kafkalet.testing.cluster import Cluster
+from kafkalet_conformance.playing.connection import Closed, Connection, NoAnswer
+from kafkalet_conformance.playing.target import Target
 from tests.wire.brokers import Wire, batch
 
 READY = re.compile(r"kafkalet ready bootstrap=(\S+)\n")

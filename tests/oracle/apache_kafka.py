@@ -21,7 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from kafkalet.conformance.playing.connection import Closed, Connection, NoAnswer
+from kafkalet_conformance.playing.connection import Closed, Connection, NoAnswer
 
 VERSIONS = {"2.8": "2.8.2", "3.9": "3.9.2", "4.4": "4.4.0"}
 CACHE = Path(os.environ.get("KAFKA_ORACLE_CACHE", "~/.cache/kafka-oracle")).expanduser()

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 import kafkalet
-from kafkalet.conformance.between.comparing import Comparer
-from kafkalet.conformance.between.histories import GROUPS
-from kafkalet.conformance.playing.target import Target
+from kafkalet_conformance.between.comparing import Comparer
+from kafkalet_conformance.between.histories import GROUPS
+from kafkalet_conformance.playing.target import Target
 from tools.recording.recorded_properties import broker_properties
 
 from .apache_kafka import ApacheKafka, missing

@@ -5,10 +5,10 @@ from contextlib import ExitStack
 
 import pytest
 
-from kafkalet.conformance.catalogue import Scenario, scenarios
-from kafkalet.conformance.judging.replaying import replay
-from kafkalet.conformance.playing.target import Target
-from kafkalet.conformance.transcripts import load
+from kafkalet_conformance.catalogue import Scenario, scenarios
+from kafkalet_conformance.judging.replaying import replay
+from kafkalet_conformance.playing.target import Target
+from kafkalet_conformance.transcripts import load
 from tests.recorded.test_golden import wrong
 from tools.recording.recorded_properties import TOKEN_PROPERTIES, broker_properties
 

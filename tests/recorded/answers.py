@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from kafkalet.conformance.playing.connection import Connection
 from kafkalet.protocol.releases import versions_of
+from kafkalet_conformance.playing.connection import Connection
 
 
 class Asker:

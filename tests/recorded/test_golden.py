@@ -12,11 +12,11 @@ import pytest
 import kafkalet
 from kafkalet.broker.security.short_forms import AUTHORIZER
 from kafkalet.broker.served import SERVED
-from kafkalet.conformance.catalogue import Scenario, scenarios
-from kafkalet.conformance.judging.replaying import replay
-from kafkalet.conformance.playing.target import Target
-from kafkalet.conformance.results import CaseResult, Outcome
-from kafkalet.conformance.transcripts import load
+from kafkalet_conformance.catalogue import Scenario, scenarios
+from kafkalet_conformance.judging.replaying import replay
+from kafkalet_conformance.playing.target import Target
+from kafkalet_conformance.results import CaseResult, Outcome
+from kafkalet_conformance.transcripts import load
 from tests.source import ROOT
 from tools.recording.recorded_properties import TOKEN_PROPERTIES, broker_properties
 

@@ -12,12 +12,12 @@ import pytest
 import kafkalet
 from kafkalet.broker.apis import fetch, fetch_conversion, produce
 from kafkalet.broker.network import router
-from kafkalet.conformance.catalogue import Scenario, scenarios
-from kafkalet.conformance.judging.replaying import replay
-from kafkalet.conformance.playing.target import Target
-from kafkalet.conformance.transcripts import load
 from kafkalet.storage import log, lookup
 from kafkalet.tasks import turns
+from kafkalet_conformance.catalogue import Scenario, scenarios
+from kafkalet_conformance.judging.replaying import replay
+from kafkalet_conformance.playing.target import Target
+from kafkalet_conformance.transcripts import load
 from tools.recording.recorded_properties import broker_properties
 
 from .test_golden import wrong

@@ -15,13 +15,13 @@ from kafkalet import clock
 from kafkalet.broker.context import Context
 from kafkalet.broker.network.router import Router
 from kafkalet.broker.repetitions import Repetitions
-from kafkalet.conformance.catalogue import Scenario, scenarios
-from kafkalet.conformance.judging.replaying import replay
-from kafkalet.conformance.playing.target import Target
-from kafkalet.conformance.transcripts import load
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.wire import Chunk
 from kafkalet.storage.files import FileRange
+from kafkalet_conformance.catalogue import Scenario, scenarios
+from kafkalet_conformance.judging.replaying import replay
+from kafkalet_conformance.playing.target import Target
+from kafkalet_conformance.transcripts import load
 from tools.recording.recorded_properties import broker_properties
 
 from .test_golden import wrong

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from kafkalet.conformance.judging.replaying import ordered
-from kafkalet.conformance.notation import values as notation
-from kafkalet.conformance.notation.codecs import NAMES, compress, decompress
-from kafkalet.conformance.playing.matching import Matcher, resolve
-from kafkalet.conformance.transcripts import Transcript, load, names
+from kafkalet_conformance.judging.replaying import ordered
+from kafkalet_conformance.notation import values as notation
+from kafkalet_conformance.notation.codecs import NAMES, compress, decompress
+from kafkalet_conformance.playing.matching import Matcher, resolve
+from kafkalet_conformance.transcripts import Transcript, load, names
 from tools.recording import index
 from tools.recording.scenarios import definitions
 

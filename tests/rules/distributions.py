@@ -18,25 +18,30 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from kafkalet.conformance.transcripts import RECORDINGS
 from kafkalet.version import VERSION
-from tests.source import ROOT, SOURCE, SPARK
+from kafkalet_conformance.transcripts import RECORDINGS
+from tests.source import CONFORMANCE, ROOT, SOURCE, SPARK
 from tools.single_file import NAME
 
 READY = re.compile(r"kafkalet ready bootstrap=(\S+)\n")
-LEFT_OUT = {ROOT: {".ci"}, ROOT / "spark": {"tests"}}
+LEFT_OUT = {ROOT: {".ci"}, ROOT / "conformance": set(), ROOT / "spark": {"tests"}}
 """The directories of each folder that are not part of its source distribution."""
 
 
-def check_wheel(wheel: Path) -> None:
-    """Check that the wheel of kafkalet has its modules, web page, recordings and the like, and nothing else.
+def check_wheels(directory: Path) -> Path:
+    """Check that the wheels have their modules and data, and nothing else. Return that of kafkalet.
 
-    It has neither the scenarios that produced the recordings nor the recorder.
+    None has the scenarios that produced the recordings, or the recorder.
     """
+    [wheel] = directory.glob("kafkalet-*.whl")
+    [conformance] = directory.glob("kafkalet_conformance-*.whl")
+    [spark] = directory.glob("kafkalet_spark-*.whl")
     page = {path.relative_to(ROOT).as_posix() for path in (ROOT / "kafkalet" / "control" / "page").iterdir()}
-    recordings = {path.relative_to(ROOT).as_posix() for path in RECORDINGS.iterdir()}
-    others = {"kafkalet/aio.pyi", "kafkalet/conformance/reports/page.html", "kafkalet/control/openapi.json"}
-    check_contents(wheel, SOURCE, page | recordings | others)
+    check_contents(wheel, SOURCE, page | {"kafkalet/aio.pyi", "kafkalet/control/openapi.json"})
+    recordings = {f"kafkalet_conformance/recordings/{path.name}" for path in RECORDINGS.iterdir()}
+    check_contents(conformance, CONFORMANCE, recordings | {"kafkalet_conformance/reports/page.html"})
+    check_contents(spark, SPARK, set())
+    return wheel
 
 
 def check_contents(wheel: Path, package: Path, data: set[str]) -> None:
@@ -53,7 +58,7 @@ def check_contents(wheel: Path, package: Path, data: set[str]) -> None:
 def check_source(archive: Path, folder: Path = ROOT) -> None:
     """Check that a source distribution contains every file of a folder that git tracks.
 
-    So the tests can run from that of kafkalet, which also has the folder of kafkalet-spark.
+    So the tests can run from that of kafkalet, which also has the folders of the others.
     """
     done = subprocess.run(["git", "ls-files"], cwd=folder, capture_output=True, text=True, check=True)
     tracked = {name for name in done.stdout.split("\n") if name and name.split("/")[0] not in LEFT_OUT[folder]}
@@ -114,20 +119,19 @@ def round_trip(bootstrap: str) -> bytes | None:
 
 
 def main(directory: Path) -> None:
-    [wheel] = directory.glob("kafkalet-*.whl")
+    wheel = check_wheels(directory)
     [archive] = directory.glob("kafkalet-*.tar.gz")
-    check_wheel(wheel)
+    [conformance] = directory.glob("kafkalet_conformance-*.tar.gz")
+    [spark] = directory.glob("kafkalet_spark-*.tar.gz")
     check_source(archive)
-    [spark] = directory.glob("kafkalet_spark-*.whl")
-    [spark_archive] = directory.glob("kafkalet_spark-*.tar.gz")
-    check_contents(spark, SPARK, set())
-    check_source(spark_archive, ROOT / "spark")
+    check_source(conformance, ROOT / "conformance")
+    check_source(spark, ROOT / "spark")
     with tempfile.TemporaryDirectory() as temporary:
         check_serving(wheel.resolve(), Path(temporary))
     with tempfile.TemporaryDirectory() as temporary:
         check_single_file((directory / NAME).resolve(), Path(temporary))
     print(f"{wheel.name} and {NAME} serve from a bare interpreter; {archive.name} is complete")
-    print(f"{spark.name} and {spark_archive.name} are complete")
+    print(f"{conformance.name} and {spark.name} are complete, and so are their wheels")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,10 @@ from typing import NamedTuple
 from tests.source import ROOT
 
 DOCUMENTS = [
-    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "spark/README.md")),
+    *(
+        ROOT / name
+        for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "conformance/README.md", "spark/README.md")
+    ),
     *sorted(ROOT.glob("docs/**/*.md")),
 ]
 TIMEOUT_S = 120
@@ -136,7 +139,7 @@ def _run(command: list[str], directory: Path, environment: dict[str, str]) -> "s
         timeout=TIMEOUT_S,
         check=False,
         cwd=directory,
-        env=os.environ | {"PYTHONPATH": str(ROOT)} | environment,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "conformance")])} | environment,
     )
 
 
@@ -151,10 +154,11 @@ if name == "pip":
     for requirement in arguments[1:]:
         package = re.match(r"[\w./-]+", requirement)[0]
         extras = re.findall(r"\[(.*)\]", requirement)
-        if package in ("kafkalet", "kafkalet-spark"):
+        if package in ("kafkalet", "kafkalet-conformance", "kafkalet-spark"):
             sys.exit(f"no package index has {package}")
-        if package in (".", "./kafkalet", "./spark"):
-            folder = os.path.join(os.environ["PYTHONPATH"], "spark" if package == "./spark" else ".")
+        inside = package.replace("./kafkalet", ".")  # a clone beside the snippet, or the one that it is run in
+        if inside in (".", "./conformance", "./spark"):
+            folder = os.path.join(os.environ["PYTHONPATH"].split(os.pathsep)[0], inside)
             known = open(os.path.join(folder, "pyproject.toml")).read()
             missing = [extra for each in extras for extra in each.split(",") if f"\n{extra} = [" not in known]
             if missing:

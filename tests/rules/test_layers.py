@@ -8,7 +8,19 @@ import ast
 import sys
 from pathlib import Path
 
-from tests.source import FILES, MODULES, SOURCE, SPARK, imports, name_of, nodes_of, package_of, room_of, tree_of
+from tests.source import (
+    CONFORMANCE,
+    FILES,
+    MODULES,
+    SOURCE,
+    SPARK,
+    imports,
+    name_of,
+    nodes_of,
+    package_of,
+    room_of,
+    tree_of,
+)
 
 from .every import for_every
 
@@ -21,7 +33,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "broker",  # requests and leaders
         "embedded inspection",  # one cluster in a process; data directories without a broker, never written
         "testing",  # the test kit, which the brokers do not know
-        "aio conformance control",  # the test kit in coroutines; judges of brokers and clients; the test kit over HTTP
+        "aio control",  # the test kit in coroutines; the test kit over HTTP
         "commands",  # all of the above on the command line
         "cli",  # finds the command
     ),
@@ -48,16 +60,17 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "kafkalet.broker.groups": ("assignors", "classic", "consumer"),  # consumer groups may have classic members
     "kafkalet.broker.network": ("faults",),  # act on requests and connections, which do not know them
     "kafkalet.broker.security": ("tls", "sasl"),  # tokens are signed with keys that TLS reads
-    "kafkalet.conformance": (
+    "kafkalet_conformance": (
         "notation clients",  # plain data of messages; clients are judged with code of their own
         "playing",  # performs the steps of a transcript
         "reports",  # show results
         "judging",  # plays many scenarios and reports them
         "between",  # plays random histories at two brokers
+        "commands",  # all of the above on the command line
     ),
-    "kafkalet.conformance.between": ("histories",),
-    "kafkalet.conformance.clients": ("drivers observing", "judges", "scenarios"),  # a scenario names its judges
-    "kafkalet.conformance.clients.observing": ("rules",),
+    "kafkalet_conformance.between": ("histories",),
+    "kafkalet_conformance.clients": ("drivers observing", "judges", "scenarios"),  # a scenario names its judges
+    "kafkalet_conformance.clients.observing": ("rules",),
     "kafkalet.control": ("routes",),
     "kafkalet_spark": (
         "decoding",  # bytes to columns
@@ -78,7 +91,7 @@ RANKS = {
     for rank, floor in enumerate(floors)
     for name in floor.split()
 }
-FACADES = {"kafkalet", "kafkalet.__main__", "kafkalet_spark", "tools"}
+FACADES = {"kafkalet", "kafkalet.__main__", "kafkalet_conformance", "kafkalet_spark", "tools"}
 NEWER = {"annotationlib", "compression"}  # in the standard library of newer Python versions
 EXTRAS = {"aiokafka", "confluent_kafka", "cramjam", "crc32c", "cryptography", "kafka", "pytest"}
 OF_SPARK = {"numpy", "pyarrow", "pyspark", "py4j"}
@@ -103,7 +116,7 @@ STORAGE_MAY_IMPORT = (
     "kafkalet.tasks",
 )
 
-PACKAGES = ("kafkalet", "kafkalet_spark", "tools")
+PACKAGES = ("kafkalet", "kafkalet_conformance", "kafkalet_spark", "tools")
 INSIDE = [path for path in MODULES if name_of(path) not in FACADES]
 by_name = for_every(INSIDE, name_of)
 
@@ -154,9 +167,15 @@ def test_kafkalet_spark_needs_every_listed_room() -> None:
 
 
 @by_name
-def test_kafkalet_imports_neither_kafkalet_spark_nor_tools(path: Path) -> None:
+def test_kafkalet_imports_no_other_package(path: Path) -> None:
     if package_of(path) == SOURCE:
         assert {module.split(".")[0] for module in ours(path)} <= {"kafkalet"}
+
+
+@by_name
+def test_kafkalet_conformance_imports_neither_kafkalet_spark_nor_tools(path: Path) -> None:
+    if package_of(path) == CONFORMANCE:
+        assert {module.split(".")[0] for module in ours(path)} <= {"kafkalet", "kafkalet_conformance"}
 
 
 @by_name
@@ -233,7 +252,7 @@ The conformance kit may import both, because it measures other programs.
 
 @by_name
 def test_time_and_random_numbers_are_parameters(path: Path) -> None:
-    if room_of(name_of(path)) in ("conformance", "recording"):
+    if package_of(path) == CONFORMANCE or room_of(name_of(path)) == "recording":
         return
     allowed = TIME_AND_RANDOM.get(name_of(path), set())
     assert not {"time", "random", "secrets"} & set(imports(path)) - allowed
@@ -241,14 +260,14 @@ def test_time_and_random_numbers_are_parameters(path: Path) -> None:
 
 ENVIRONMENT = {
     "kafkalet.commands.exec",
-    "kafkalet.commands.conform_output",
-    "kafkalet.commands.conform_client",
-    "kafkalet.commands.conform_security",
+    "kafkalet_conformance.commands.output",
+    "kafkalet_conformance.commands.client",
+    "kafkalet_conformance.commands.security",
     "kafkalet.commands.container",
     "kafkalet.commands.control",
     "kafkalet.commands.security_options",
     "kafkalet.broker.cluster.metadata_store",
-    "kafkalet.conformance.clients.drivers.contract",
+    "kafkalet_conformance.clients.drivers.contract",
     "kafkalet_spark.requirements",
     "kafkalet_spark.session",
 }

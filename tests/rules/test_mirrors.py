@@ -8,14 +8,15 @@ from functools import cache
 from pathlib import Path
 
 from kafkalet.broker.served import SERVED
-from kafkalet.conformance.transcripts import load, names
 from kafkalet.protocol.api import Api
-from tests.source import MODULES, ROOT, SOURCE, SPARK, TOOLS, name_of, package_of
+from kafkalet_conformance.transcripts import load, names
+from tests.source import CONFORMANCE, MODULES, ROOT, SOURCE, SPARK, TOOLS, name_of, package_of
 
 from .every import for_every
 
 KINDS = {
     SOURCE: [ROOT / "tests" / kind for kind in ("unit", "wire", "recorded")],
+    CONFORMANCE: [ROOT / "tests" / kind for kind in ("unit", "wire", "recorded")],
     TOOLS: [ROOT / "tests" / kind for kind in ("unit", "wire", "recorded")],
     SPARK: [ROOT / "spark" / "tests" / kind for kind in ("unit", "wire", "spark")],
 }
@@ -65,7 +66,7 @@ ELSEWHERE: dict[str, str] = {
     "conformance.clients.judges.transforming": "conformance/clients/test_judges.py",
     "conformance.clients.scenarios.baseline": "conformance/clients/test_scenarios.py",
     "conformance.clients.scenarios.leaders": "conformance/clients/test_scenarios.py",
-    "commands.conform_between": "conformance/between/test_comparing.py",
+    "conformance.commands.between": "conformance/between/test_comparing.py",
     "conformance.between.shrinking": "conformance/between/test_pair.py",
     "conformance.clients.scenarios.connections": "conformance/clients/test_scenarios.py",
     "conformance.clients.scenarios.groups": "conformance/clients/test_scenarios.py",
@@ -76,7 +77,7 @@ ELSEWHERE: dict[str, str] = {
     "conformance.clients.scenarios.sessions": "conformance/clients/test_scenarios.py",
     "conformance.clients.scenarios.topics": "conformance/clients/test_scenarios.py",
     "conformance.clients.scenarios.versions": "conformance/clients/test_scenarios.py",
-    "commands.conform_output": "commands/test_conform.py",
+    "conformance.commands.output": "conformance/commands/test_conform.py",
     "conformance.clients.observing.finding": "conformance/clients/observing/test_observation.py",
     "conformance.clients.observing.recorder": "conformance/clients/observing/test_observation.py",
     "conformance.clients.observing.rules.catalogue": "conformance/clients/observing/rules/test_rule.py",
@@ -131,7 +132,7 @@ MIRRORED = [
     for path in MODULES
     if path.name not in ("__init__.py", "__main__.py", "version.py")
     and path.parent not in (SOURCE / "protocol" / "messages", APIS, TOOLS / "recording" / "scenarios")
-    and path.parent != SOURCE / "conformance" / "between" / "histories"
+    and path.parent != CONFORMANCE / "between" / "histories"
 ]
 
 
@@ -140,20 +141,26 @@ def is_tested_in(path: str, package: Path = SOURCE) -> bool:
     return any((kind / path).exists() for kind in KINDS[package])
 
 
+def place(path: Path) -> str:
+    """Return where the tests of a module are. Those of the conformance kit are in the folders `conformance`."""
+    inside = name_of(path).partition(".")[2]
+    return f"conformance.{inside}" if package_of(path) == CONFORMANCE else inside
+
+
 def mirror(path: Path) -> str:
-    inside = path.relative_to(package_of(path))
+    inside = Path(*place(path).split(".")).with_suffix(".py")
     return inside.with_name(f"test_{inside.name}").as_posix()
 
 
 @for_every(MIRRORED, name_of)
 def test_every_module_has_a_test_file(path: Path) -> None:
-    other = ELSEWHERE.get(name_of(path).partition(".")[2])
+    other = ELSEWHERE.get(place(path))
     tested = [name for name in (mirror(path), other) if name and is_tested_in(name, package_of(path))]
     assert tested, f"no {mirror(path)}"
 
 
 def test_modules_listed_in_elsewhere_exist() -> None:
-    assert ELSEWHERE.keys() <= {name_of(path).partition(".")[2] for path in MIRRORED}
+    assert ELSEWHERE.keys() <= set(map(place, MIRRORED))
 
 
 @cache

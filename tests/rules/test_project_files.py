@@ -15,7 +15,11 @@ from tests.source import ROOT
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
 CI = ROOT / ".github" / "workflows" / "ci.yml"
-SPARK = tomllib.loads((ROOT / "spark" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+OTHERS = {
+    name: tomllib.loads((ROOT / name / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for name in ("conformance", "spark")
+}
+"""The other packages in this repository, by folder."""
 SECTIONS = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 """The section titles of Keep a Changelog."""
 
@@ -54,18 +58,21 @@ def test_ci_runs_every_python_version_of_the_classifiers() -> None:
     assert python_classifiers() in [re.findall(r"3\.\d+", matrix) for matrix in matrices]
 
 
-def test_kafkalet_spark_has_the_version_licence_and_python_versions_of_kafkalet() -> None:
-    assert [SPARK["version"]] == _versions()
-    assert [each for each in SPARK["dependencies"] if each.startswith("kafkalet")] == [f"kafkalet=={SPARK['version']}"]
-    assert {name: SPARK[name] for name in ("license", "license-files", "requires-python", "authors")} == {
+@pytest.mark.parametrize("folder", OTHERS)
+def test_other_package_has_the_version_licence_and_python_versions_of_kafkalet(folder: str) -> None:
+    other = OTHERS[folder]
+    assert [other["version"]] == _versions()
+    assert [each for each in other["dependencies"] if each.startswith("kafkalet")] == [f"kafkalet=={other['version']}"]
+    assert {name: other[name] for name in ("license", "license-files", "requires-python", "authors")} == {
         name: PROJECT[name] for name in ("license", "license-files", "requires-python", "authors")
     }
-    assert python_classifiers(SPARK) == python_classifiers()
-    assert read("spark/LICENSE") == read("LICENSE")
+    assert python_classifiers(other) == python_classifiers()
+    assert read(f"{folder}/LICENSE") == read("LICENSE")
 
 
-def test_extra_spark_is_kafkalet_spark() -> None:
-    assert PROJECT["optional-dependencies"]["spark"] == [SPARK["name"]]
+@pytest.mark.parametrize("folder", OTHERS)
+def test_extra_is_the_package_in_the_folder_of_its_name(folder: str) -> None:
+    assert PROJECT["optional-dependencies"][folder] == [OTHERS[folder]["name"]]
 
 
 @pytest.mark.parametrize(
@@ -79,13 +86,21 @@ def test_links_to_files_are_valid(document: str) -> None:
 def installed_by_name(text: str) -> list[str]:
     """Return the pip commands that take kafkalet from a package index, in lines and in wrapped inline code."""
     wrapped = [" ".join(code.split()) for code in re.findall(r"`([^`\n]+\n[^`\n]+)`", text)]
-    command = re.compile(r"pip3? install (?:[^\s`#]+ )*?['\"]?kafkalet(-spark)?\b(?!-).*")
+    command = re.compile(r"pip3? install (?:[^\s`#]+ )*?['\"]?kafkalet(-spark|-conformance)?\b(?!-).*")
     return [found[0] for line in (*text.splitlines(), *wrapped) if (found := command.search(line))]
 
 
 READ_BEFORE_INSTALLING = [
     path.relative_to(ROOT).as_posix()
-    for pattern in ("*.md", "spark/*.md", "docs/**/*.md", "docs/**/*.yml", "examples/**/*", "clients/**/*")
+    for pattern in (
+        "*.md",
+        "spark/*.md",
+        "conformance/*.md",
+        "docs/**/*.md",
+        "docs/**/*.yml",
+        "examples/**/*",
+        "clients/**/*",
+    )
     for path in sorted(ROOT.glob(pattern))
     if path.suffix in (".md", ".py", ".go", ".java", ".mjs", ".yml") and "node_modules" not in path.parts
 ]
@@ -115,7 +130,11 @@ def test_no_first_step_needs_a_package_index() -> None:
 def test_files_named_in_contributing_guide_exist() -> None:
     """Except for the transcript that the guide's example would record."""
     words = [word for code in re.findall(r"`([^`\n]+)`", read("CONTRIBUTING.md")) for word in code.split()]
-    paths = [word for word in words if re.match(r"(kafkalet|spark|tools|tests|docs)/", word) and "/more_" not in word]
+    paths = [
+        word
+        for word in words
+        if re.match(r"(kafkalet|conformance|spark|tools|tests|docs)/", word) and "/more_" not in word
+    ]
     modules = [word.replace(".", "/") for word in words if re.match(r"(kafkalet|tools|tests)\.(?!pyz)", word)]
     assert len(paths) > 20
     assert [path for path in paths if not (ROOT / path).exists()] == []

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import kafkalet
-from kafkalet.conformance.playing.connection import Closed, Connection, NoAnswer
 from kafkalet.protocol.records.build import build_batch, numbered
 from kafkalet.storage.log import Log
 from kafkalet.testing.cluster import Cluster
+from kafkalet_conformance.playing.connection import Closed, Connection, NoAnswer
 
 __all__ = ["Closed", "NoAnswer", "Plain", "Wire", "batch", "on_the_wire", "timed"]
 

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kafkalet.commands.command_line import Failure, Option, UsageError, parse, parse_address, print_error, print_line
-from kafkalet.commands.conform_output import option_lines
-from kafkalet.conformance.judging.nearest import recorded_releases
-from kafkalet.conformance.judging.replaying import UNUSABLE, description
-from kafkalet.conformance.playing.target import Target
-from kafkalet.conformance.transcripts import Step, Transcript, by_release, load, names, save
 from kafkalet.protocol.releases import NEWEST, RELEASES
+from kafkalet_conformance.commands.output import option_lines
+from kafkalet_conformance.judging.nearest import recorded_releases
+from kafkalet_conformance.judging.replaying import UNUSABLE, description
+from kafkalet_conformance.playing.target import Target
+from kafkalet_conformance.transcripts import Step, Transcript, by_release, load, names, save
 
 from .definitions import Definition
 from .index import main as write_index

@@ -18,8 +18,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kafkalet.conformance.building import ScenarioBuilder
-from kafkalet.conformance.catalogue import LEVELS, Level
+from kafkalet_conformance.building import ScenarioBuilder
+from kafkalet_conformance.catalogue import LEVELS, Level
 
 from .sources import full_names
 

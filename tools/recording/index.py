@@ -9,9 +9,9 @@ of their area.
 import json
 from collections.abc import Iterator
 
-from kafkalet.conformance.catalogue import AREAS, scenarios
-from kafkalet.conformance.judging.scope import scope
-from kafkalet.conformance.transcripts import (
+from kafkalet_conformance.catalogue import AREAS, scenarios
+from kafkalet_conformance.judging.scope import scope
+from kafkalet_conformance.transcripts import (
     INDEX,
     RECORDINGS,
     Transcript,

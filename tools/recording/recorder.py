@@ -7,14 +7,14 @@ current time, and error messages, whose text is kept as a comment.
 import os
 from typing import Any
 
-from kafkalet.conformance.building import ScenarioBuilder
-from kafkalet.conformance.judging.replaying import replay
-from kafkalet.conformance.playing.matching import CLIENT_ID, MADE_UP, UUID
-from kafkalet.conformance.playing.placeholders import Placeholders
-from kafkalet.conformance.playing.player import Player, at_path, compared_part
-from kafkalet.conformance.playing.target import Target
-from kafkalet.conformance.results import Outcome
-from kafkalet.conformance.transcripts import Step, Transcript, load
+from kafkalet_conformance.building import ScenarioBuilder
+from kafkalet_conformance.judging.replaying import replay
+from kafkalet_conformance.playing.matching import CLIENT_ID, MADE_UP, UUID
+from kafkalet_conformance.playing.placeholders import Placeholders
+from kafkalet_conformance.playing.player import Player, at_path, compared_part
+from kafkalet_conformance.playing.target import Target
+from kafkalet_conformance.results import Outcome
+from kafkalet_conformance.transcripts import Step, Transcript, load
 
 from .definitions import Definition
 

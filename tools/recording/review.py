@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from kafkalet.conformance.judging.replaying import ordered
-from kafkalet.conformance.playing.matching import Matcher
-from kafkalet.conformance.results import Difference
-from kafkalet.conformance.transcripts import Step, Transcript
+from kafkalet_conformance.judging.replaying import ordered
+from kafkalet_conformance.playing.matching import Matcher
+from kafkalet_conformance.results import Difference
+from kafkalet_conformance.transcripts import Step, Transcript
 
 
 @dataclass(frozen=True, slots=True)

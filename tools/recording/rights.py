@@ -12,7 +12,7 @@ that it has created:
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from kafkalet.conformance.access import (
+from kafkalet_conformance.access import (
     ALLOW,
     ANY,
     CLUSTER,
@@ -24,7 +24,7 @@ from kafkalet.conformance.access import (
     TOPICS,
     acl_filter,
 )
-from kafkalet.conformance.building import UNKNOWN_TOPIC_ID, ScenarioBuilder, Step
+from kafkalet_conformance.building import UNKNOWN_TOPIC_ID, ScenarioBuilder, Step
 
 
 def acl(kind: int, name: str, operation: int, pattern: int = LITERAL, **more: object) -> Step:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from kafkalet.conformance.catalogue import AREAS, LEVELS, Scenario, scenarios
+from kafkalet_conformance.catalogue import AREAS, LEVELS, Scenario, scenarios
 
 COMMAND = "python -m tools.recording index"
 FILE = Path(__file__).parents[2] / "docs" / "conformance-scenarios.md"
@@ -30,7 +30,7 @@ The level says how serious a difference is:
 - `detail`: only a comparison of single fields shows the difference.
 
 The sources are Kafka Improvement Proposals, and classes and methods of Kafka without their packages; the full names are
-in `kafkalet/conformance/recordings/index.json`. The APIs are listed with the lowest and
+in `conformance/kafkalet_conformance/recordings/index.json`. The APIs are listed with the lowest and
 highest version that has recorded responses.
 """
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from kafkalet.conformance.transcripts import load, names
 from kafkalet.protocol.errors import Code
+from kafkalet_conformance.transcripts import load, names
 
 Answer = tuple[str, str, int]
 """Release, API and version of a recorded answer."""

@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from kafkalet.conformance.playing.target import Target
 from kafkalet.formats import parse_offsets
+from kafkalet_conformance.playing.target import Target
 from tests.oracle.apache_kafka import ApacheKafka
 from tests.recorded.cleaning.rounds import Case, Round, entries, read_files
 from tests.wire.behaviour.client import Client

@@ -6,7 +6,7 @@ What differs between any two starts of a cluster is left out: addresses, epochs 
 import time
 from typing import Any
 
-from kafkalet.conformance.playing.connection import Connection
+from kafkalet_conformance.playing.connection import Connection
 
 LATEST, EARLIEST, LARGEST_TIME = -1, -2, -3
 TIMEOUT_S = 30.0

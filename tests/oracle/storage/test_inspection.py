@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kafkalet.cli import main
-from kafkalet.conformance.notation.codecs import NAMES
+from kafkalet_conformance.notation.codecs import NAMES
 from tests.oracle.apache_kafka import ApacheKafka, missing
 from tests.unit.inspection.sample import build
 from tests.unit.storage.place import CONFIG, Place

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import kafkalet
-from kafkalet.conformance.playing.target import Target
+from kafkalet_conformance.playing.target import Target
 from tests.oracle.apache_kafka import ApacheKafka, missing
 from tests.wire.brokers import Wire, batch
 

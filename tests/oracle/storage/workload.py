@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from kafkalet.conformance.playing.connection import Connection
+from kafkalet_conformance.playing.connection import Connection
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 T0 = int(time.time() * 1000) - 6 * 3_600_000

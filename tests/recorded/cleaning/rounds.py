@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from kafkalet.conformance.notation import values as notation
+from kafkalet_conformance.notation import values as notation
 
 DATA = Path(__file__).parent
 DELETE_HORIZON = 0x40

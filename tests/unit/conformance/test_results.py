@@ -4,7 +4,7 @@ from itertools import combinations
 
 import pytest
 
-from kafkalet.conformance.results import BAD, LEFT_OUT, ORDER, Outcome, together
+from kafkalet_conformance.results import BAD, LEFT_OUT, ORDER, Outcome, together
 
 
 def test_each_outcome_has_a_place_in_the_order() -> None:

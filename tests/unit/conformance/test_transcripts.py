@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafkalet.conformance import transcripts
-from kafkalet.conformance.transcripts import (
+from kafkalet_conformance import transcripts
+from kafkalet_conformance.transcripts import (
     Damaged,
     Step,
     Transcript,

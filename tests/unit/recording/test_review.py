@@ -1,6 +1,6 @@
 """The comparison of two recordings of a scenario."""
 
-from kafkalet.conformance.transcripts import Step, Transcript
+from kafkalet_conformance.transcripts import Step, Transcript
 from tools.recording.review import compare
 
 S = Transcript("s", {}, {})

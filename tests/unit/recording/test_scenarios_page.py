@@ -1,6 +1,6 @@
 """Tests of the page that lists the scenarios."""
 
-from kafkalet.conformance.catalogue import AREAS, scenarios
+from kafkalet_conformance.catalogue import AREAS, scenarios
 from tools.recording import scenarios_page
 
 

@@ -3,8 +3,8 @@
 import struct
 from typing import Any
 
-from kafkalet.conformance.notation import message_sets, record_batches
 from kafkalet.protocol.records.batch import Batch
+from kafkalet_conformance.notation import message_sets, record_batches
 
 T0 = 1_600_000_000_000
 

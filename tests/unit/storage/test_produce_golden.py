@@ -17,10 +17,6 @@ from kafkalet.broker.apis.produce_rules import (
     check_produced,
     is_transactional,
 )
-from kafkalet.conformance.notation import values as notation
-from kafkalet.conformance.playing.matching import Matcher, resolve
-from kafkalet.conformance.playing.player import at_path
-from kafkalet.conformance.transcripts import Step, load, names
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.storage.config import LogConfig, LogRules
 from kafkalet.storage.files import Files
@@ -28,6 +24,10 @@ from kafkalet.storage.producers import ProducerStates
 from kafkalet.storage.refusals import AppendRefused, RecordsRefused
 from kafkalet.storage.validation import validate
 from kafkalet.storage.values import Origin
+from kafkalet_conformance.notation import values as notation
+from kafkalet_conformance.playing.matching import Matcher, resolve
+from kafkalet_conformance.playing.player import at_path
+from kafkalet_conformance.transcripts import Step, load, names
 
 RULES = {
     "2.8": LogRules((2, 8), True, honours_message_format=True, refuses_claimed_append_time=True),

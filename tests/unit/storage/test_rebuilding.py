@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from kafkalet.conformance.notation import codecs, message_sets
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.records.batch import TimestampType, batches
 from kafkalet.protocol.records.codecs import Codec
 from kafkalet.storage.config import LogConfig
+from kafkalet_conformance.notation import codecs, message_sets
 
 from .producing import T0, message_set, produced, record
 from .validating import APPEND_TIME, COMPACTED, NOW, accept, errors, refused, stored

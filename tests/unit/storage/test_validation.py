@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafkalet.conformance.notation import codecs
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.records.batch import Batch, TimestampType, batches
 from kafkalet.protocol.records.codecs import Codec
 from kafkalet.storage.config import LogConfig
 from kafkalet.storage.refusals import AppendRefused
 from kafkalet.storage.values import Origin
+from kafkalet_conformance.notation import codecs
 
 from .producing import T0, marker, message_set, produced, record
 from .validating import APPEND_TIME, COMPACTED, NOW, accept, refused, stored

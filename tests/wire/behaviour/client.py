@@ -13,12 +13,12 @@ import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from kafkalet.conformance.building import MEBIBYTE, NO_RETENTION, T0, batch, filled, merged, record
-from kafkalet.conformance.building import at as at
-from kafkalet.conformance.notation.messages import APIS
-from kafkalet.conformance.playing.connection import Connection
-from kafkalet.conformance.playing.player import error_codes
-from kafkalet.conformance.playing.target import Target
+from kafkalet_conformance.building import MEBIBYTE, NO_RETENTION, T0, batch, filled, merged, record
+from kafkalet_conformance.building import at as at
+from kafkalet_conformance.notation.messages import APIS
+from kafkalet_conformance.playing.connection import Connection
+from kafkalet_conformance.playing.player import error_codes
+from kafkalet_conformance.playing.target import Target
 
 __all__ = ["MEBIBYTE", "T0", "Client", "Found", "at", "batch", "filled", "record"]
 

@@ -13,13 +13,13 @@ import pytest
 import kafkalet
 from kafkalet.broker.cluster.metadata_store import MetadataStore
 from kafkalet.broker.served import SERVED
-from kafkalet.conformance.playing.connection import Connection
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.fields import REQUIRED, Field
 from kafkalet.protocol.frame import decode_response_header, request_frame
 from kafkalet.protocol.messages import request_type, response_type
 from kafkalet.protocol.schema import Struct
+from kafkalet_conformance.playing.connection import Connection
 from tests.unit.broker.apis.asking import plain
 from tests.wire.brokers import batch
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 import kafkalet
-from kafkalet.conformance.playing.target import Target
 from kafkalet.protocol.errors import Code
 from kafkalet.storage.directories import DirectoriesRefused
+from kafkalet_conformance.playing.target import Target
 from tests.unit.storage.broken_disk import BrokenDisk
 from tests.wire.brokers import Plain, Wire, batch
 

@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 
-from kafkalet.conformance.playing.connection import Connection
-from kafkalet.conformance.playing.target import Target
 from kafkalet.protocol.errors import Code
+from kafkalet_conformance.playing.connection import Connection
+from kafkalet_conformance.playing.target import Target
 from tests.unit.storage.failing_disk import FailingDisk
 from tests.wire.brokers import Plain, Wire, batch, on_the_wire
 

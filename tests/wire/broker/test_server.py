@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 import kafkalet
-from kafkalet.conformance.playing.connection import Closed, Connection
 from kafkalet.properties import InvalidProperty
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.build import build_batch
 from kafkalet.protocol.records.record import Record
 from kafkalet.storage.identity import IdentityRefused
+from kafkalet_conformance.playing.connection import Closed, Connection
 
 
 def batch(*values: bytes) -> bytearray:

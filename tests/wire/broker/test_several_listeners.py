@@ -8,9 +8,9 @@ from contextlib import closing
 import pytest
 
 import kafkalet
-from kafkalet.conformance.playing.connection import Connection
 from kafkalet.properties import InvalidProperty
 from kafkalet.protocol.errors import Code
+from kafkalet_conformance.playing.connection import Connection
 from tests.wire.brokers import batch
 
 TWO = {

@@ -11,9 +11,9 @@ import pytest
 import kafkalet
 from kafkalet.broker.security.short_forms import AUTHORIZER
 from kafkalet.broker.security.tls.certificate_authority import CertificateAuthority
-from kafkalet.conformance.playing.connection import Closed, Connection
-from kafkalet.conformance.playing.security import Security, tls_context
 from kafkalet.protocol.errors import Code
+from kafkalet_conformance.playing.connection import Closed, Connection
+from kafkalet_conformance.playing.security import Security, tls_context
 
 PREFIX = "listener.name.ssl."
 

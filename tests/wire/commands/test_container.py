@@ -17,7 +17,7 @@ import pytest
 
 from kafkalet.commands.command_line import UsageError
 from kafkalet.commands.container import options_of, properties_of, property_name
-from kafkalet.conformance.playing.connection import Connection
+from kafkalet_conformance.playing.connection import Connection
 from tests.source import ROOT
 
 TESTCONTAINERS = {

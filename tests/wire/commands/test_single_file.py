@@ -10,7 +10,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.source import ROOT
+from tests.source import CONFORMANCE, SOURCE
 from tools.single_file import NAME, make
 
 READY = re.compile(r"kafkalet ready bootstrap=\S+ control=(\S+)")
@@ -20,10 +20,11 @@ READY = re.compile(r"kafkalet ready bootstrap=\S+ control=(\S+)")
 def pyz(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pyz")
     with zipfile.ZipFile(folder / "kafkalet.whl", "w") as wheel:
-        for path in (ROOT / "kafkalet").rglob("*"):
-            if path.is_file() and "__pycache__" not in path.parts:
-                wheel.write(path, path.relative_to(ROOT))
-    make(folder / "kafkalet.whl", folder / NAME)
+        for package in (SOURCE, CONFORMANCE):
+            for path in package.rglob("*"):
+                if path.is_file() and "__pycache__" not in path.parts:
+                    wheel.write(path, path.relative_to(package.parent))
+    make([folder / "kafkalet.whl"], folder / NAME)
     return folder / NAME
 
 

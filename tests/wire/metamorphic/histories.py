@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from kafkalet.conformance.building import T0, batch, record
 from kafkalet.protocol.errors import Code
+from kafkalet_conformance.building import T0, batch, record
 from tests.wire.brokers import Plain, Wire
 
 from .layouts import Deployment

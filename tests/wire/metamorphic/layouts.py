@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from kafkalet import Cluster, ManualClock
 from kafkalet.broker.context import Context
 from kafkalet.broker.network.hooks import Answer, Handler
-from kafkalet.conformance.building import T0
 from kafkalet.protocol.schema import Request
+from kafkalet_conformance.building import T0
 
 NOW_MS = T0 + 1000
 """The time of all clusters: markers have it as their timestamp."""

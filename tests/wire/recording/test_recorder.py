@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 import kafkalet
-from kafkalet.conformance.building import ScenarioBuilder
-from kafkalet.conformance.playing.target import Target
-from kafkalet.conformance.transcripts import Step, load, without_comments
+from kafkalet_conformance.building import ScenarioBuilder
+from kafkalet_conformance.playing.target import Target
+from kafkalet_conformance.transcripts import Step, load, without_comments
 from tests.recorded.test_golden import WITH_ACLS
 from tools.recording.definitions import Definition
 from tools.recording.recorded_properties import TOKEN_PROPERTIES, broker_properties

@@ -12,8 +12,8 @@ from confluent_kafka import Producer
 from kafka import KafkaProducer  # type: ignore[import-untyped]
 
 from kafkalet import Broker, Cluster
-from kafkalet.conformance.playing.connection import Connection, NoAnswer
 from kafkalet.testing.connections import ClientConnection
+from kafkalet_conformance.playing.connection import Connection, NoAnswer
 
 TIMEOUT_S = 60
 

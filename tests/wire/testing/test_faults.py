@@ -11,8 +11,8 @@ from confluent_kafka import Consumer, KafkaError, Producer
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition  # type: ignore[import-untyped]
 
 from kafkalet import Broker
-from kafkalet.conformance.playing.connection import Closed, Connection
 from kafkalet.testing.faults import Fault
+from kafkalet_conformance.playing.connection import Closed, Connection
 
 TIMEOUT_S = 60
 

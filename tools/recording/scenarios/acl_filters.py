@@ -5,7 +5,7 @@ ACLs of a scenario have a principal of their own, so that filters for all names 
 
 from typing import Any
 
-from kafkalet.conformance.access import (
+from kafkalet_conformance.access import (
     ALL,
     ANY,
     CLUSTER,
@@ -23,7 +23,7 @@ from kafkalet.conformance.access import (
     WRITE,
     acl_filter,
 )
-from kafkalet.conformance.building import ScenarioBuilder, Step
+from kafkalet_conformance.building import ScenarioBuilder, Step
 from tools.recording.definitions import EVERY_RELEASE, Scenarios
 from tools.recording.rights import acl, ends
 

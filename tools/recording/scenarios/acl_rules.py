@@ -7,7 +7,7 @@ with the right with UNKNOWN_TOPIC_OR_PARTITION.
 from collections.abc import Iterable
 from typing import Any
 
-from kafkalet.conformance.access import (
+from kafkalet_conformance.access import (
     ALL,
     ALTER,
     ALTER_CONFIGS,
@@ -28,7 +28,7 @@ from kafkalet.conformance.access import (
     TRANSACTIONAL_IDS,
     WRITE,
 )
-from kafkalet.conformance.building import ScenarioBuilder, Step, at, batch
+from kafkalet_conformance.building import ScenarioBuilder, Step, at, batch
 from tools.recording.definitions import EVERY_RELEASE, Scenarios
 from tools.recording.rights import Rights, acl, without_rights
 

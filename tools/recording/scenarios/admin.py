@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kafkalet.conformance.building import ScenarioBuilder, at, batch
+from kafkalet_conformance.building import ScenarioBuilder, at, batch
 from tools.recording.definitions import Scenarios
 
 scenario = Scenarios("topics")

@@ -1,6 +1,6 @@
 """ApiVersions in every version, and what clients can say in it about themselves and the broker that they expect."""
 
-from kafkalet.conformance.building import ScenarioBuilder
+from kafkalet_conformance.building import ScenarioBuilder
 from tools.recording.definitions import KAFKA_4_4, Scenarios
 
 scenario = Scenarios("metadata")

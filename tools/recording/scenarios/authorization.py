@@ -6,7 +6,7 @@ starts with `user` as a user without rights, and those whose name starts with `a
 
 from collections.abc import Mapping
 
-from kafkalet.conformance.access import (
+from kafkalet_conformance.access import (
     ALTER,
     ANY,
     CLUSTER,
@@ -20,7 +20,7 @@ from kafkalet.conformance.access import (
     WRITE,
     acl_filter,
 )
-from kafkalet.conformance.building import UNKNOWN_TOPIC_ID, ScenarioBuilder, Step, at, batch, one
+from kafkalet_conformance.building import UNKNOWN_TOPIC_ID, ScenarioBuilder, Step, at, batch, one
 from tools.recording.definitions import KAFKA_4_4, Scenarios
 from tools.recording.rights import acl, without_rights
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from kafkalet.conformance.access import (
+from kafkalet_conformance.access import (
     ALTER,
     ALTER_CONFIGS,
     CLUSTER_OPERATIONS,
@@ -14,7 +14,7 @@ from kafkalet.conformance.access import (
     TOPICS,
     acl_filter,
 )
-from kafkalet.conformance.building import ScenarioBuilder, Step
+from kafkalet_conformance.building import ScenarioBuilder, Step
 from tools.recording.definitions import EVERY_RELEASE, Scenarios
 from tools.recording.rights import Rights, acl, all_except, as_user, ends, names_of_kinds
 

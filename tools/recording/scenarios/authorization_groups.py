@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from kafkalet.conformance.access import ALL, DELETE, DESCRIBE, GROUPS, READ, WRITE
-from kafkalet.conformance.building import COORDINATOR_ERRORS, ScenarioBuilder, Step
+from kafkalet_conformance.access import ALL, DELETE, DESCRIBE, GROUPS, READ, WRITE
+from kafkalet_conformance.building import COORDINATOR_ERRORS, ScenarioBuilder, Step
 from tools.recording.definitions import EVERY_RELEASE, KAFKA_4_4, Scenarios
 from tools.recording.rights import (
     Rights,

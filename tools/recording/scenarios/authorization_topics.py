@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kafkalet.conformance.access import (
+from kafkalet_conformance.access import (
     ALTER,
     ALTER_CONFIGS,
     CLUSTER_ACTION,
@@ -16,7 +16,7 @@ from kafkalet.conformance.access import (
     TRANSACTIONAL_IDS,
     WRITE,
 )
-from kafkalet.conformance.building import ScenarioBuilder, Step, at, batch, one
+from kafkalet_conformance.building import ScenarioBuilder, Step, at, batch, one
 from tools.recording.definitions import EVERY_RELEASE, Scenarios
 from tools.recording.rights import Rights, all_except, as_user, ends, of_kinds, together_and_alone, unknown_id
 

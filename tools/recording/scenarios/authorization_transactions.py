@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kafkalet.conformance.access import (
+from kafkalet_conformance.access import (
     ALTER,
     CLUSTER_ACTION,
     DESCRIBE,
@@ -13,7 +13,7 @@ from kafkalet.conformance.access import (
     TRANSACTIONAL_IDS,
     WRITE,
 )
-from kafkalet.conformance.building import TRANSACTION_ERRORS, ScenarioBuilder, Step
+from kafkalet_conformance.building import TRANSACTION_ERRORS, ScenarioBuilder, Step
 from tools.recording.definitions import EVERY_RELEASE, Scenarios
 from tools.recording.rights import (
     Rights,

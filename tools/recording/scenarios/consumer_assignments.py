@@ -4,7 +4,7 @@ The uniform assignor processes topics in the order of their random ids, so no sc
 members subscribe to.
 """
 
-from kafkalet.conformance.building import ScenarioBuilder
+from kafkalet_conformance.building import ScenarioBuilder
 from tools.recording.definitions import KAFKA_4_4, Scenarios
 
 from .consumer_groups import MEMBERS, Consumers

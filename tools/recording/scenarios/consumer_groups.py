@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kafkalet.conformance.building import ScenarioBuilder, Step
+from kafkalet_conformance.building import ScenarioBuilder, Step
 from tools.recording.definitions import KAFKA_3_9, KAFKA_4_4, Scenarios
 
 from .classic_groups import Classic

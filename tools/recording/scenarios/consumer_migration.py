@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kafkalet.conformance.building import ScenarioBuilder, Step, protocols
+from kafkalet_conformance.building import ScenarioBuilder, Step, protocols
 from tools.recording.definitions import KAFKA_4_4, Scenarios
 
 from .classic_groups import Classic

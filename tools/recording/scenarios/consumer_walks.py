@@ -5,8 +5,8 @@ The same seed produces the same walk.
 
 import random
 
-from kafkalet.conformance.between.histories.consumers import Walk
-from kafkalet.conformance.building import ScenarioBuilder
+from kafkalet_conformance.between.histories.consumers import Walk
+from kafkalet_conformance.building import ScenarioBuilder
 from tools.recording.definitions import KAFKA_4_4, Scenarios
 
 scenario = Scenarios("consumer_groups_kip848", KAFKA_4_4, ConsumerGroupHeartbeat=1)

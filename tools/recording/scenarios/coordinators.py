@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kafkalet.conformance.building import COORDINATOR_ERRORS, TRANSACTION_ERRORS, ScenarioBuilder, Step, batch
+from kafkalet_conformance.building import COORDINATOR_ERRORS, TRANSACTION_ERRORS, ScenarioBuilder, Step, batch
 from tools.recording.definitions import Scenarios
 
 from .several_brokers import PLACES, produced

@@ -6,8 +6,8 @@ because the user has tokens of other scenarios, too.
 
 from typing import Any
 
-from kafkalet.conformance.access import DESCRIBE, PROPAGATION_MS
-from kafkalet.conformance.building import ScenarioBuilder, Step
+from kafkalet_conformance.access import DESCRIBE, PROPAGATION_MS
+from kafkalet_conformance.building import ScenarioBuilder, Step
 from tools.recording.definitions import EVERY_RELEASE, Scenarios
 from tools.recording.rights import Rights
 

@@ -1,6 +1,6 @@
 """Fetch v0 to v3 of newer message formats, which releases up to 3.9 down-convert."""
 
-from kafkalet.conformance.building import ScenarioBuilder, at, batch, filled, record
+from kafkalet_conformance.building import ScenarioBuilder, at, batch, filled, record
 from tools.recording.definitions import KAFKA_3_9, Scenarios
 
 scenario = Scenarios("old_formats", KAFKA_3_9, Fetch=0)

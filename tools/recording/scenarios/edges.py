@@ -2,10 +2,10 @@
 
 import struct
 
-from kafkalet.conformance.building import T0, TRANSACTION_ERRORS, ScenarioBuilder, Step, at, batch, record
-from kafkalet.conformance.notation.messages import APIS
-from kafkalet.conformance.notation.record_batches import BODY, varint
 from kafkalet.protocol.records.crc32c import crc32c
+from kafkalet_conformance.building import T0, TRANSACTION_ERRORS, ScenarioBuilder, Step, at, batch, record
+from kafkalet_conformance.notation.messages import APIS
+from kafkalet_conformance.notation.record_batches import BODY, varint
 from tools.recording.definitions import KAFKA_4_4, Scenarios
 
 scenario = Scenarios("produce")

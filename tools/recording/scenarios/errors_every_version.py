@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kafkalet.conformance.building import UNKNOWN_TOPIC_ID, ScenarioBuilder, Step, at, batch, one, record
+from kafkalet_conformance.building import UNKNOWN_TOPIC_ID, ScenarioBuilder, Step, at, batch, one, record
 from tools.recording.definitions import Scenarios
 
 from .classic_groups import UNKNOWN_CLASSIC_MEMBER, Classic

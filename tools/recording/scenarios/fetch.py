@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kafkalet.conformance.building import T0, UNKNOWN_TOPIC_ID, ScenarioBuilder, at, batch, filled, record
+from kafkalet_conformance.building import T0, UNKNOWN_TOPIC_ID, ScenarioBuilder, at, batch, filled, record
 from tools.recording.definitions import Scenarios
 
 scenario = Scenarios("fetch")

@@ -1,6 +1,6 @@
 """Fetch: limits on size and wait time."""
 
-from kafkalet.conformance.building import ScenarioBuilder, Step, at, batch, filled
+from kafkalet_conformance.building import ScenarioBuilder, Step, at, batch, filled
 from tools.recording.definitions import Scenarios
 
 scenario = Scenarios("fetch_limits")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kafkalet.conformance.building import UNKNOWN_TOPIC_ID, ScenarioBuilder, Step, at, batch, filled, merged
+from kafkalet_conformance.building import UNKNOWN_TOPIC_ID, ScenarioBuilder, Step, at, batch, filled, merged
 from tools.recording.definitions import Scenarios
 
 scenario = Scenarios("fetch_sessions")

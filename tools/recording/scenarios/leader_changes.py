@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kafkalet.conformance.building import TRANSACTION_ERRORS, ScenarioBuilder, Step, batch, one
+from kafkalet_conformance.building import TRANSACTION_ERRORS, ScenarioBuilder, Step, batch, one
 from tools.recording.definitions import Scenarios
 
 from .several_brokers import PLACES, lead, produced, reading, replicated, write

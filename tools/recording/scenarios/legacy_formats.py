@@ -1,6 +1,6 @@
 """Topics with message formats v0 and v1 (message.format.version), recorded from 2.8."""
 
-from kafkalet.conformance.building import ScenarioBuilder, Step, at, batch, record
+from kafkalet_conformance.building import ScenarioBuilder, Step, at, batch, record
 from tools.recording.definitions import KAFKA_2_8, Scenarios
 
 scenario = Scenarios("old_formats", KAFKA_2_8, legacy=True)

@@ -1,6 +1,6 @@
 """ListOffsets: timestamps, special timestamps, log states, and the lists of v0."""
 
-from kafkalet.conformance.building import T0, ScenarioBuilder, Step, batch, record
+from kafkalet_conformance.building import T0, ScenarioBuilder, Step, batch, record
 from tools.recording.definitions import Scenarios
 
 scenario = Scenarios("list_offsets")

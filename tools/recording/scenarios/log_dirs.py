@@ -1,6 +1,6 @@
 """DescribeLogDirs in every version."""
 
-from kafkalet.conformance.building import ScenarioBuilder, Step, batch
+from kafkalet_conformance.building import ScenarioBuilder, Step, batch
 from tools.recording.definitions import Scenarios
 
 scenario = Scenarios("replicas")

@@ -3,7 +3,7 @@
 import struct
 from typing import Any
 
-from kafkalet.conformance.building import ScenarioBuilder, Step, batch
+from kafkalet_conformance.building import ScenarioBuilder, Step, batch
 from tools.recording.definitions import Scenarios
 
 scenario = Scenarios("metadata")

@@ -1,6 +1,6 @@
 """The quota for creating and deleting partitions (KIP-599)."""
 
-from kafkalet.conformance.building import ScenarioBuilder, Step
+from kafkalet_conformance.building import ScenarioBuilder, Step
 from tools.recording.definitions import Scenarios
 
 from .quotas import EXACT, alter, entry, filtering

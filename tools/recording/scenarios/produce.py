@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from kafkalet.conformance.building import ScenarioBuilder, Step, at, batch, record
+from kafkalet_conformance.building import ScenarioBuilder, Step, at, batch, record
 from tools.recording.definitions import KAFKA_3_9, Scenarios
 
 scenario = Scenarios("produce")

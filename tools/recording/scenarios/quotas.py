@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from kafkalet.conformance.building import ScenarioBuilder, Step
+from kafkalet_conformance.building import ScenarioBuilder, Step
 from tools.recording.definitions import Scenarios
 
 scenario = Scenarios("quotas")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kafkalet.conformance.building import ScenarioBuilder, Step
+from kafkalet_conformance.building import ScenarioBuilder, Step
 from tools.recording.definitions import Scenarios
 
 scenario = Scenarios("replicas")
@@ -188,7 +188,7 @@ def reassignments(ask: ScenarioBuilder) -> None:
 
 
 def _one_record(topic: str) -> Step:
-    from kafkalet.conformance.building import batch
+    from kafkalet_conformance.building import batch
 
     partition = {"index": 0, "records": [batch(10)]}
     return {

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kafkalet.conformance.building import ScenarioBuilder
+from kafkalet_conformance.building import ScenarioBuilder
 from tools.recording.definitions import KAFKA_3_9, KAFKA_4_4, Scenarios
 
 from .configurations import APPEND, DELETE, SET, SUBTRACT, alter, describe, resource, wait_for_config

@@ -6,7 +6,7 @@ Connections whose name starts with `anonymous` are not authenticated when they a
 from functools import partial
 from typing import Any
 
-from kafkalet.conformance.building import ScenarioBuilder, Step, batch
+from kafkalet_conformance.building import ScenarioBuilder, Step, batch
 from tools.recording.definitions import EVERY_RELEASE, Scenarios
 from tools.recording.rights import ends
 

@@ -1,6 +1,6 @@
 """SCRAM credentials of users (KIP-554)."""
 
-from kafkalet.conformance.building import ScenarioBuilder, Step
+from kafkalet_conformance.building import ScenarioBuilder, Step
 from tools.recording.definitions import EVERY_RELEASE, Scenarios
 
 scenario = Scenarios("credentials", EVERY_RELEASE, AlterUserScramCredentials=0)

@@ -1,7 +1,7 @@
 """APIs of security on a broker without authorizer, SASL and TLS: ACLs, delegation tokens, SCRAM credentials."""
 
-from kafkalet.conformance.access import READ, TOPICS, acl_filter
-from kafkalet.conformance.building import ScenarioBuilder, Step
+from kafkalet_conformance.access import READ, TOPICS, acl_filter
+from kafkalet_conformance.building import ScenarioBuilder, Step
 from tools.recording.definitions import KAFKA_4_4, Scenarios
 from tools.recording.rights import acl
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kafkalet.conformance.building import ScenarioBuilder, Step, batch
+from kafkalet_conformance.building import ScenarioBuilder, Step, batch
 from tools.recording.definitions import Scenarios
 
 scenario = Scenarios("several_brokers", brokers=3)

@@ -1,6 +1,6 @@
 """Share groups and streams groups in a cluster of several brokers: requests to a broker that is not responsible."""
 
-from kafkalet.conformance.building import ScenarioBuilder, Step
+from kafkalet_conformance.building import ScenarioBuilder, Step
 from tools.recording.definitions import KAFKA_4_4, Scenarios
 
 from .coordinators import ELSEWHERE, find_coordinator

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kafkalet.conformance.building import UNKNOWN_TOPIC_ID, ScenarioBuilder, Step, batch
+from kafkalet_conformance.building import UNKNOWN_TOPIC_ID, ScenarioBuilder, Step, batch
 from tools.recording.definitions import KAFKA_4_4, Scenarios
 
 scenario = Scenarios("share_groups", KAFKA_4_4)

@@ -1,6 +1,6 @@
 """The records that coordinators write to `__consumer_offsets` and `__transaction_state`, byte for byte."""
 
-from kafkalet.conformance.building import ScenarioBuilder, protocols
+from kafkalet_conformance.building import ScenarioBuilder, protocols
 from tools.recording.definitions import EVERY_RELEASE, KAFKA_4_4, Scenarios
 
 from .classic_groups import Classic

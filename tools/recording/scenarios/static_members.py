@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kafkalet.conformance.building import ScenarioBuilder, Step
+from kafkalet_conformance.building import ScenarioBuilder, Step
 from tools.recording.definitions import EVERY_RELEASE, Scenarios
 
 from .classic_groups import UNKNOWN_CLASSIC_MEMBER, Classic

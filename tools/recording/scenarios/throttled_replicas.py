@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kafkalet.conformance.building import ScenarioBuilder, batch, filled
+from kafkalet_conformance.building import ScenarioBuilder, batch, filled
 from tools.recording.definitions import Scenarios
 
 from .several_brokers import produced, reading, write

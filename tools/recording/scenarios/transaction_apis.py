@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from kafkalet.conformance.building import COORDINATOR_ERRORS, TRANSACTION_ERRORS, ScenarioBuilder, Step, batch
+from kafkalet_conformance.building import COORDINATOR_ERRORS, TRANSACTION_ERRORS, ScenarioBuilder, Step, batch
 from tools.recording.definitions import KAFKA_4_4, Scenarios
 
 scenario = Scenarios("transactions")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from kafkalet.conformance.building import (
+from kafkalet_conformance.building import (
     LARGE,
     SMALL,
     T0,

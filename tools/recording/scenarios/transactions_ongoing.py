@@ -1,6 +1,6 @@
 """A producer that begins while the transaction of its predecessor is open, and the errors of the predecessor."""
 
-from kafkalet.conformance.building import COORDINATOR_ERRORS, ScenarioBuilder, Step, batch
+from kafkalet_conformance.building import COORDINATOR_ERRORS, ScenarioBuilder, Step, batch
 from tools.recording.definitions import Scenarios
 
 from .transaction_apis import Coordinated

@@ -18,8 +18,8 @@ import pytest
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from kafkalet.conformance.playing.target import Target
 from kafkalet.formats import LEADER_EPOCHS
+from kafkalet_conformance.playing.target import Target
 from kafkalet_spark.decoding.chunks import read_chunks
 from kafkalet_spark.decoding.records import decode
 from kafkalet_spark.logs.checkpoints import read_epochs

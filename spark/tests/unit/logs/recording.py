@@ -21,7 +21,7 @@ from typing import Any
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from kafkalet.conformance.playing.target import Target
+from kafkalet_conformance.playing.target import Target
 from kafkalet_spark.logs.directory import topic_partition
 from tests.oracle.apache_kafka import ApacheKafka
 from tests.wire.behaviour.client import Client

@@ -1,6 +1,6 @@
 """The lines of a command are read as the contract says."""
 
-from kafkalet.conformance.clients.output import Acked, Failed, Output, Returned
+from kafkalet_conformance.clients.output import Acked, Failed, Output, Returned
 
 
 def test_lines_of_producer_become_records() -> None:

@@ -5,8 +5,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from kafkalet.conformance.clients import reports
-from kafkalet.conformance.clients.results import ClientResult, ClientRun, Finding, Verdict
+from kafkalet_conformance.clients import reports
+from kafkalet_conformance.clients.results import ClientResult, ClientRun, Finding, Verdict
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafkalet.conformance.clients.results import ClientResult, ClientRun, Verdict, worst
+from kafkalet_conformance.clients.results import ClientResult, ClientRun, Verdict, worst
 
 
 def run_of(*verdicts: Verdict) -> ClientRun:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kafkalet.conformance.clients.scenario import Catalogue, Role, Scenario
-from kafkalet.conformance.clients.scenarios import all_scenarios
+from kafkalet_conformance.clients.scenario import Catalogue, Role, Scenario
+from kafkalet_conformance.clients.scenarios import all_scenarios
 
 SCENARIOS = list(all_scenarios().values())
 

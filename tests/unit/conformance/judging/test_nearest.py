@@ -2,9 +2,9 @@
 
 import pytest
 
-from kafkalet.conformance.judging.nearest import distance, nearest, recorded_releases
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.releases import advertised
+from kafkalet_conformance.judging.nearest import distance, nearest, recorded_releases
 
 
 def served(release: str) -> dict[int, tuple[int, int]]:

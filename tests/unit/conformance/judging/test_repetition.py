@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from kafkalet.conformance.judging.repetition import Attempt, combined, masked
-from kafkalet.conformance.playing.player import Player
-from kafkalet.conformance.playing.target import Target
-from kafkalet.conformance.results import CaseResult, Difference, Outcome
+from kafkalet_conformance.judging.repetition import Attempt, combined, masked
+from kafkalet_conformance.playing.player import Player
+from kafkalet_conformance.playing.target import Target
+from kafkalet_conformance.results import CaseResult, Difference, Outcome
 
 
 def player(unique: str = "cafe", **names: Any) -> Player:

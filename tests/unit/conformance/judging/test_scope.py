@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from kafkalet.conformance.judging.scope import Scope, scope
-from kafkalet.conformance.transcripts import load
+from kafkalet_conformance.judging.scope import Scope, scope
+from kafkalet_conformance.transcripts import load
 
 
 def step(api: str, **fields: Any) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kafkalet.conformance.notation import codecs
-from kafkalet.conformance.notation.codecs import NAMES, compress, decompress
+from kafkalet_conformance.notation import codecs
+from kafkalet_conformance.notation.codecs import NAMES, compress, decompress
 
 SOME = bytes(range(256)) * 1000
 

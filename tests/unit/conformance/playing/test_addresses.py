@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafkalet.conformance.playing.addresses import bootstrap_addresses
+from kafkalet_conformance.playing.addresses import bootstrap_addresses
 
 
 def test_addresses_are_separated_by_commas() -> None:

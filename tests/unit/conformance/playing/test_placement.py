@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kafkalet.conformance.playing.placement import (
+from kafkalet_conformance.playing.placement import (
     GROUP,
     TRANSACTION,
     auto_created,

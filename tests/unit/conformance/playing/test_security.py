@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafkalet.conformance.playing.security import InvalidSecurity, Security, from_properties
+from kafkalet_conformance.playing.security import InvalidSecurity, Security, from_properties
 
 JAAS = r'org.apache.kafka.common.security.scram.ScramLoginModule required username="al\\"ice" password="s;3";'
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from kafkalet.conformance.playing.serving import other_version, plan
-from kafkalet.conformance.results import Outcome
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.releases import advertised
+from kafkalet_conformance.playing.serving import other_version, plan
+from kafkalet_conformance.results import Outcome
 
 OF_39 = {int(api): (versions.low, versions.high) for api, versions in advertised("3.9").items()}
 

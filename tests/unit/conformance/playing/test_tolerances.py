@@ -1,8 +1,8 @@
 """What may legitimately differ, and its table in the documentation."""
 
-from kafkalet.conformance.playing.matching import Matcher, normalized
-from kafkalet.conformance.playing.tolerances import IGNORED, IN_ORDER, ORDERS, PLACEHOLDERS, SETS, table
 from kafkalet.protocol.api import BY_TITLE
+from kafkalet_conformance.playing.matching import Matcher, normalized
+from kafkalet_conformance.playing.tolerances import IGNORED, IN_ORDER, ORDERS, PLACEHOLDERS, SETS, table
 from tests.source import ROOT
 
 PAGE = (ROOT / "docs" / "scenario-format.md").read_text(encoding="utf-8")

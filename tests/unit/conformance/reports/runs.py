@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from kafkalet.conformance.catalogue import Level, Scenario
-from kafkalet.conformance.playing.matching import MISSING
-from kafkalet.conformance.results import CaseResult, Difference, Outcome, Run, ScenarioResult
+from kafkalet_conformance.catalogue import Level, Scenario
+from kafkalet_conformance.playing.matching import MISSING
+from kafkalet_conformance.results import CaseResult, Difference, Outcome, Run, ScenarioResult
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\x1b[31m\x00\ud800'\"&\u2028"
 """Text that a broker might answer."""

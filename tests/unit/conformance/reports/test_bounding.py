@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from kafkalet.conformance.reports.bounding import MOST_BYTES, MOST_DIFFERENCES, MOST_OF_SCENARIO, bounded, cut
-from kafkalet.conformance.reports.json_report import encode
-from kafkalet.conformance.results import CaseResult, Difference, Outcome, ScenarioResult
+from kafkalet_conformance.reports.bounding import MOST_BYTES, MOST_DIFFERENCES, MOST_OF_SCENARIO, bounded, cut
+from kafkalet_conformance.reports.json_report import encode
+from kafkalet_conformance.results import CaseResult, Difference, Outcome, ScenarioResult
 
 from .runs import case, result, scenario
 

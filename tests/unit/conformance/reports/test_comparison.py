@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from kafkalet.conformance.reports.comparison import Kind, as_json, compare
-from kafkalet.conformance.results import CaseResult, Difference, Outcome
+from kafkalet_conformance.reports.comparison import Kind, as_json, compare
+from kafkalet_conformance.results import CaseResult, Difference, Outcome
 
 from .runs import case, differing, every_outcome, result, run, scenario
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kafkalet.conformance.reports.files import problem, write
+from kafkalet_conformance.reports.files import problem, write
 
 
 def test_report_replaces_the_file_and_leaves_no_other(tmp_path: Path) -> None:

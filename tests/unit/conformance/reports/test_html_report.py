@@ -4,8 +4,8 @@ import json
 import re
 from typing import Any
 
-from kafkalet.conformance.reports.html_report import dumps, in_script
-from kafkalet.conformance.results import Difference, Outcome, Run
+from kafkalet_conformance.reports.html_report import dumps, in_script
+from kafkalet_conformance.results import Difference, Outcome, Run
 
 from .runs import EVIL, case, differing, every_outcome, result, run, scenario
 

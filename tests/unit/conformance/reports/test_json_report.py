@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafkalet.conformance.playing.matching import MISSING
-from kafkalet.conformance.reports.json_report import NotAReport, dumps, loads, read
-from kafkalet.conformance.results import CaseResult, Difference, Outcome, Run, ScenarioResult
+from kafkalet_conformance.playing.matching import MISSING
+from kafkalet_conformance.reports.json_report import NotAReport, dumps, loads, read
+from kafkalet_conformance.results import CaseResult, Difference, Outcome, Run, ScenarioResult
 
 from .runs import every_outcome, run, scenario
 

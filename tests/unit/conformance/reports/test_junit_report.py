@@ -3,8 +3,8 @@
 import re
 from xml.etree import ElementTree
 
-from kafkalet.conformance.reports.junit_report import clean, dumps
-from kafkalet.conformance.results import Difference, Outcome
+from kafkalet_conformance.reports.junit_report import clean, dumps
+from kafkalet_conformance.results import Difference, Outcome
 
 from .runs import EVIL, case, every_outcome, result, run, scenario
 

@@ -1,7 +1,7 @@
 """The counts of a run by area, API and version."""
 
-from kafkalet.conformance.reports.summary import Row, headline, table, was_possible
-from kafkalet.conformance.results import Outcome
+from kafkalet_conformance.reports.summary import Row, headline, table, was_possible
+from kafkalet_conformance.results import Outcome
 
 from .runs import case, differing, every_outcome, result, run, scenario
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from kafkalet.conformance.reports.comparison import compare
-from kafkalet.conformance.reports.terminal import Progress, Style, compared, listed, report, table_lines
-from kafkalet.conformance.results import Difference, Outcome, Run
+from kafkalet_conformance.reports.comparison import compare
+from kafkalet_conformance.reports.terminal import Progress, Style, compared, listed, report, table_lines
+from kafkalet_conformance.results import Difference, Outcome, Run
 
 from .runs import case, differing, every_outcome, result, run, scenario
 

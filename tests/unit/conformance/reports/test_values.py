@@ -2,8 +2,8 @@
 
 import pytest
 
-from kafkalet.conformance.playing.matching import MISSING, Matcher
-from kafkalet.conformance.reports.values import (
+from kafkalet_conformance.playing.matching import MISSING, Matcher
+from kafkalet_conformance.reports.values import (
     Row,
     as_compared,
     hex_dump,
@@ -14,7 +14,7 @@ from kafkalet.conformance.reports.values import (
     sides,
     tree,
 )
-from kafkalet.conformance.results import CaseResult, Difference, Outcome
+from kafkalet_conformance.results import CaseResult, Difference, Outcome
 
 from .runs import case, differing
 

@@ -8,10 +8,10 @@ from typing import Any
 import kafkalet
 from kafkalet.broker.security.acl import Acl, Operation, PatternType, Permission, ResourceType
 from kafkalet.broker.security.short_forms import AUTHORIZER
-from kafkalet.conformance.playing.connection import Connection
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.messages import response_type
 from kafkalet.sasl_client import NotAuthenticated, authenticate_with_password
+from kafkalet_conformance.playing.connection import Connection
 
 SECURED = {
     "listeners": "SASL_PLAINTEXT://127.0.0.1:0",

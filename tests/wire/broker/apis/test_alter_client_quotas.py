@@ -10,9 +10,9 @@ import kafkalet
 from kafkalet.broker.apis import alter_client_quotas
 from kafkalet.broker.quotas import hosts
 from kafkalet.clock import ManualClock
-from kafkalet.conformance.playing.connection import Closed, Connection
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.records.build import build_batch, numbered
+from kafkalet_conformance.playing.connection import Closed, Connection
 from tests.unit.broker.apis.asking import Asking, asking
 
 INVALID_REQUEST = 42

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import pytest
 
 from kafkalet.clock import ManualClock
-from kafkalet.conformance.playing.connection import Connection
 from kafkalet.protocol.errors import Code
+from kafkalet_conformance.playing.connection import Connection
 from tests.wire.brokers import Closed, NoAnswer, Plain, Wire, batch, fetched, on_the_wire
 
 NOTHING = {"high_watermark": -1, "last_stable_offset": -1, "log_start_offset": -1, "records": []}

@@ -6,9 +6,9 @@ import pytest
 
 import kafkalet
 from kafkalet.clock import ManualClock
-from kafkalet.conformance.playing.connection import Connection
 from kafkalet.protocol.records.build import build_batch
 from kafkalet.protocol.records.record import Record
+from kafkalet_conformance.playing.connection import Connection
 
 NO_SESSION = 0
 

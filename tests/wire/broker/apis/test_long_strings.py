@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from kafkalet.broker.served import SERVED
-from kafkalet.conformance.playing.connection import Connection, decode_answer
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages import request_type
 from kafkalet.protocol.text import MAX_STRING_BYTES
+from kafkalet_conformance.playing.connection import Connection, decode_answer
 from tests.wire.brokers import Wire, on_the_wire
 
 LONGEST = "x" * MAX_STRING_BYTES

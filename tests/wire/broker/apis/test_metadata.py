@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from kafkalet.broker.cluster.new_topics import NewTopic
-from kafkalet.conformance.playing.connection import Connection
 from kafkalet.protocol.errors import Code
+from kafkalet_conformance.playing.connection import Connection
 from tests.wire.brokers import Plain, Wire, on_the_wire
 
 MISSING = "00000000-0000-0000-0000-0000000000ff"

@@ -10,9 +10,9 @@ import pytest
 import kafkalet
 from kafkalet.broker.network import connection_limits
 from kafkalet.broker.network.connection_limits import by_address, numeric_address
-from kafkalet.conformance.playing.connection import Closed, Connection
 from kafkalet.properties import InvalidProperty
 from kafkalet.tasks.delayed import Delayed
+from kafkalet_conformance.playing.connection import Closed, Connection
 from tests.wire.brokers import Wire, on_the_wire
 
 LIMIT, OVERRIDES = "max.connections.per.ip", "max.connections.per.ip.overrides"

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 import pytest
 
 import kafkalet
-from kafkalet.conformance.playing.connection import Closed, Connection
+from kafkalet_conformance.playing.connection import Closed, Connection
 from tests.wire.brokers import TIMEOUT_S
 
 TWO = {

@@ -17,7 +17,6 @@ from kafkalet.broker.cluster.metadata import MetadataImage
 from kafkalet.broker.network import request_text
 from kafkalet.broker.network.request_text import describe
 from kafkalet.broker.served import SERVED
-from kafkalet.conformance.playing.connection import Connection
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.fields import NEVER
@@ -27,6 +26,7 @@ from kafkalet.protocol.messages.metadata import MetadataResponse
 from kafkalet.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kafkalet.protocol.records.build import build_batch, numbered
 from kafkalet.protocol.schema import Struct
+from kafkalet_conformance.playing.connection import Connection
 from tests.profile import examples
 from tests.wire.brokers import TIMEOUT_S, Closed, Wire, batch, on_the_wire
 

@@ -9,12 +9,12 @@ import pytest
 
 import kafkalet
 from kafkalet.commands.command_line import UsageError
-from kafkalet.commands.conform import main
-from kafkalet.conformance.between.comparing import Comparer, common_versions
-from kafkalet.conformance.judging.replaying import replay
-from kafkalet.conformance.playing.target import Target
-from kafkalet.conformance.results import Outcome
-from kafkalet.conformance.transcripts import read_file
+from kafkalet_conformance.between.comparing import Comparer, common_versions
+from kafkalet_conformance.commands.conform import main
+from kafkalet_conformance.judging.replaying import replay
+from kafkalet_conformance.playing.target import Target
+from kafkalet_conformance.results import Outcome
+from kafkalet_conformance.transcripts import read_file
 from tests.recorded.test_golden import WITH_ACLS
 
 

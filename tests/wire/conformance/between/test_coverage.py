@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from kafkalet.conformance.between.coverage import Coverage, ranges
-from kafkalet.conformance.between.histories.history import History, repeated
 from kafkalet.protocol.api import Api
+from kafkalet_conformance.between.coverage import Coverage, ranges
+from kafkalet_conformance.between.histories.history import History, repeated
 
 FETCH = {"op": "request", "case": "1", "api": "Fetch", "version": 4}
 

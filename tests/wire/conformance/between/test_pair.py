@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 import kafkalet
-from kafkalet.conformance.between.histories import GROUPS, Group, history
-from kafkalet.conformance.between.pair import Pair
-from kafkalet.conformance.between.shrinking import Shrinker, units
-from kafkalet.conformance.playing.player import Player
-from kafkalet.conformance.playing.target import Target
-from kafkalet.conformance.results import Difference
-from kafkalet.conformance.transcripts import Step
+from kafkalet_conformance.between.histories import GROUPS, Group, history
+from kafkalet_conformance.between.pair import Pair
+from kafkalet_conformance.between.shrinking import Shrinker, units
+from kafkalet_conformance.playing.player import Player
+from kafkalet_conformance.playing.target import Target
+from kafkalet_conformance.results import Difference
+from kafkalet_conformance.transcripts import Step
 
 SEED = 1
 ALONE = sorted(name for name, group in GROUPS.items() if group == Group(group.write))

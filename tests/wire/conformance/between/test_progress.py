@@ -2,8 +2,8 @@
 
 from io import StringIO
 
-from kafkalet.conformance.between.comparing import Comparison
-from kafkalet.conformance.between.progress import progress_on
+from kafkalet_conformance.between.comparing import Comparison
+from kafkalet_conformance.between.progress import progress_on
 
 
 class Terminal(StringIO):

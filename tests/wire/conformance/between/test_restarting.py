@@ -5,8 +5,8 @@ import sys
 import pytest
 
 import kafkalet
-from kafkalet.conformance.between.restarting import restart
-from kafkalet.conformance.playing.target import Target
+from kafkalet_conformance.between.restarting import restart
+from kafkalet_conformance.playing.target import Target
 
 
 def test_failing_command_is_an_error_with_its_status() -> None:

@@ -4,9 +4,9 @@ import os
 import sys
 from pathlib import Path
 
-from kafkalet.conformance.clients.results import ClientResult
-from kafkalet.conformance.clients.runner import Options, Runner
-from kafkalet.conformance.clients.scenarios import all_scenarios
+from kafkalet_conformance.clients.results import ClientResult
+from kafkalet_conformance.clients.runner import Options, Runner
+from kafkalet_conformance.clients.scenarios import all_scenarios
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[3]
@@ -31,4 +31,4 @@ def judged_fake(scenario: str, flaw: str, timeout_s: float = 30.0) -> ClientResu
 
 def driver(client: str) -> list[str]:
     """Return the command of the driver for a client library."""
-    return [sys.executable, "-m", f"kafkalet.conformance.clients.drivers.{client}"]
+    return [sys.executable, "-m", f"kafkalet_conformance.clients.drivers.{client}"]

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from kafkalet.conformance.clients.command import Command
+from kafkalet_conformance.clients.command import Command
 
 
 def started(program: str, ended: threading.Event | None = None) -> Command:

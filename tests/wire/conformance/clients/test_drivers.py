@@ -32,7 +32,7 @@ def topic(broker: kafkalet.Broker) -> str:
 
 
 def run(client: str, broker: kafkalet.Broker, role: str, topic: str, **settings: str) -> Ended:
-    module = f"kafkalet.conformance.clients.drivers.{client}"
+    module = f"kafkalet_conformance.clients.drivers.{client}"
     return drive([sys.executable, "-m", module], broker.bootstrap_servers, role, topic, **settings)
 
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from kafkalet.conformance.clients.judges import consumed, produced, tolerating
-from kafkalet.conformance.clients.results import Verdict
-from kafkalet.conformance.clients.scenario import Judge, Play, Role, Scenario
-from kafkalet.conformance.clients.stage import Stage
+from kafkalet_conformance.clients.judges import consumed, produced, tolerating
+from kafkalet_conformance.clients.results import Verdict
+from kafkalet_conformance.clients.scenario import Judge, Play, Role, Scenario
+from kafkalet_conformance.clients.stage import Stage
 
 from .judged import fake_runner, judged_fake
 

@@ -5,10 +5,10 @@ import threading
 
 import pytest
 
-from kafkalet.conformance.clients.results import Verdict
-from kafkalet.conformance.clients.runner import NotStarted, Options, Runner
-from kafkalet.conformance.clients.scenario import Catalogue, Role, Scenario
-from kafkalet.conformance.clients.stage import Missed, Stage
+from kafkalet_conformance.clients.results import Verdict
+from kafkalet_conformance.clients.runner import NotStarted, Options, Runner
+from kafkalet_conformance.clients.scenario import Catalogue, Role, Scenario
+from kafkalet_conformance.clients.stage import Missed, Stage
 
 from .judged import FAKE, ROOT
 

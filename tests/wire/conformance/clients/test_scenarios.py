@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafkalet.conformance.clients.results import Verdict
+from kafkalet_conformance.clients.results import Verdict
 
 from .judged import driver, judged, judged_fake
 

@@ -6,13 +6,13 @@ import sys
 
 import pytest
 
-from kafkalet.conformance.clients.command import Command
-from kafkalet.conformance.clients.judges import consumed
-from kafkalet.conformance.clients.results import Verdict
-from kafkalet.conformance.clients.runner import Options, Runner
-from kafkalet.conformance.clients.scenario import Role, Scenario
-from kafkalet.conformance.clients.stage import Stage
 from kafkalet.testing.cluster import Cluster
+from kafkalet_conformance.clients.command import Command
+from kafkalet_conformance.clients.judges import consumed
+from kafkalet_conformance.clients.results import Verdict
+from kafkalet_conformance.clients.runner import Options, Runner
+from kafkalet_conformance.clients.scenario import Role, Scenario
+from kafkalet_conformance.clients.stage import Stage
 
 from .judged import FAKE, ROOT
 
@@ -61,6 +61,6 @@ def test_scenario_that_is_aborted_while_its_client_starts_kills_the_client(monke
     scenario = Scenario("s", "", (), Role.PRODUCE, consumed(), play=lambda stage: None)
     with Cluster() as cluster:
         stage = Stage(scenario, cluster, [sys.executable, "-c", "import time; time.sleep(600)"], os.environ, 600.0)
-        monkeypatch.setattr("kafkalet.conformance.clients.stage.Command", started)
+        monkeypatch.setattr("kafkalet_conformance.clients.stage.Command", started)
         stage.play()
     assert stage.status == -signal.SIGKILL

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import kafkalet
-from kafkalet.conformance.judging.cleaning import clean
-from kafkalet.conformance.judging.judge import Options, judge
-from kafkalet.conformance.playing.target import Target
+from kafkalet_conformance.judging.cleaning import clean
+from kafkalet_conformance.judging.judge import Options, judge
+from kafkalet_conformance.playing.target import Target
 from tools.recording.recorded_properties import broker_properties
 
 INTERNAL = {"__consumer_offsets", "__transaction_state"}

@@ -4,12 +4,12 @@ import time
 from typing import Any
 
 import kafkalet
-from kafkalet.conformance.catalogue import AREAS, scenarios
-from kafkalet.conformance.judging.configuration import NEEDED_BY, RECORDED, Configuration, configuration
-from kafkalet.conformance.judging.judge import Options, judge
-from kafkalet.conformance.playing.target import Target
-from kafkalet.conformance.results import Outcome, Run
 from kafkalet.protocol.api import BY_TITLE
+from kafkalet_conformance.catalogue import AREAS, scenarios
+from kafkalet_conformance.judging.configuration import NEEDED_BY, RECORDED, Configuration, configuration
+from kafkalet_conformance.judging.judge import Options, judge
+from kafkalet_conformance.playing.target import Target
+from kafkalet_conformance.results import Outcome, Run
 from tools.recording.recorded_properties import broker_properties
 
 SCENARIO, CREATING = scenarios()["lo_time_equal"], scenarios()["metadata_auto_create"]

@@ -6,8 +6,8 @@ import pytest
 
 import kafkalet
 from kafkalet.broker.transactions.shard import Shard
-from kafkalet.conformance.judging.judge import Options, judge
-from kafkalet.conformance.results import Outcome
+from kafkalet_conformance.judging.judge import Options, judge
+from kafkalet_conformance.results import Outcome
 
 MARKED = ("txn_abort", "transactions_end", "transactions_records_offsets")
 """Scenarios that see coordinator epochs in Fetch, in DescribeProducers, and in records of __consumer_offsets."""

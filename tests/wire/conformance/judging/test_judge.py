@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 
 import kafkalet
-from kafkalet.conformance.judging import judge as judging
-from kafkalet.conformance.judging import replaying
-from kafkalet.conformance.judging.judge import Announcement, CannotJudge, Options, judge
-from kafkalet.conformance.playing import player
-from kafkalet.conformance.playing.target import Target
-from kafkalet.conformance.results import Difference, Outcome, Run, ScenarioResult
 from kafkalet.protocol.api import Api
+from kafkalet_conformance.judging import judge as judging
+from kafkalet_conformance.judging import replaying
+from kafkalet_conformance.judging.judge import Announcement, CannotJudge, Options, judge
+from kafkalet_conformance.playing import player
+from kafkalet_conformance.playing.target import Target
+from kafkalet_conformance.results import Difference, Outcome, Run, ScenarioResult
 
 from .garbage_broker import GarbageBroker, Spoil, framed
 

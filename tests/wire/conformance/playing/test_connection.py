@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kafkalet.conformance.playing.connection import Closed, Connection, Garbage, NoAnswer, OutOfTime
+from kafkalet_conformance.playing.connection import Closed, Connection, Garbage, NoAnswer, OutOfTime
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from shutil import which
 import pytest
 
 import kafkalet
-from kafkalet.conformance.judging.judge import CannotJudge, Options, judge
-from kafkalet.conformance.playing.security import Security, tls_context
-from kafkalet.conformance.results import Outcome
+from kafkalet_conformance.judging.judge import CannotJudge, Options, judge
+from kafkalet_conformance.playing.security import Security, tls_context
+from kafkalet_conformance.results import Outcome
 
 pytestmark = pytest.mark.skipif(which("openssl") is None, reason="needs openssl to make a certificate")
 

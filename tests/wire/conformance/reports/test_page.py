@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kafkalet.conformance.reports.html_report import dumps
-from kafkalet.conformance.results import Outcome, Run
+from kafkalet_conformance.reports.html_report import dumps
+from kafkalet_conformance.results import Outcome, Run
 from tests.unit.conformance.reports.runs import EVIL, case, differing, every_outcome, result, run, scenario
 from tests.wire.control.browser import launched, opened
 

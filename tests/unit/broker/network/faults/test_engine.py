@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from kafkalet import ManualClock
-from kafkalet.conformance.transcripts import load
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.records.build import build_batch, numbered
+from kafkalet_conformance.transcripts import load
 
 from .brokers import Asking, Sent, asking
 

@@ -5,8 +5,8 @@ python -m tests.unit.conformance.clients.observing.rules_page
 
 import sys
 
-from kafkalet.conformance.clients.observing.finding import Claim, Severity
-from kafkalet.conformance.clients.observing.rules.catalogue import claims
+from kafkalet_conformance.clients.observing.finding import Claim, Severity
+from kafkalet_conformance.clients.observing.rules.catalogue import claims
 from tests.source import ROOT
 
 PAGE = ROOT / "docs" / "conform-clients.md"

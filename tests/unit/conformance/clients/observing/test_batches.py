@@ -5,8 +5,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from kafkalet.conformance.clients.observing.finding import Severity
-from kafkalet.conformance.clients.observing.strict import check_request
 from kafkalet.protocol.messages.produce import ProduceRequest
 from kafkalet.protocol.records import legacy
 from kafkalet.protocol.records.batch import HEADER, HEADER_SIZE
@@ -14,6 +12,8 @@ from kafkalet.protocol.records.build import build_batch, build_message_set, numb
 from kafkalet.protocol.records.codecs import Codec
 from kafkalet.protocol.records.crc32c import crc32c
 from kafkalet.protocol.records.record import Record
+from kafkalet_conformance.clients.observing.finding import Severity
+from kafkalet_conformance.clients.observing.strict import check_request
 from tests.profile import examples
 from tests.unit.protocol.records.strategies import NOW, record_lists
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafkalet.conformance.clients.observing.reading import Path, Reading, Unreadable, path_text
 from kafkalet.protocol.tags import write_uvarint
+from kafkalet_conformance.clients.observing.reading import Path, Reading, Unreadable, path_text
 
 
 @given(st.integers(0, 0xFFFFFFFF))

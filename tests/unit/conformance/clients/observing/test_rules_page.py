@@ -1,6 +1,6 @@
 """The table of rules in docs/conform-clients.md is up to date."""
 
-from kafkalet.conformance.clients.observing.rules.catalogue import claims
+from kafkalet_conformance.clients.observing.rules.catalogue import claims
 
 from .rules_page import COMMAND, PAGE, page, table
 

@@ -6,8 +6,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kafkalet.conformance.clients.observing import reading, strict
-from kafkalet.conformance.clients.observing.strict import check_request, header_of
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.frame import request_frame
 from kafkalet.protocol.messages import request_type
@@ -16,6 +14,8 @@ from kafkalet.protocol.messages.fetch import FetchRequest
 from kafkalet.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafkalet.protocol.messages.metadata import MetadataRequest
 from kafkalet.protocol.schema import Request
+from kafkalet_conformance.clients.observing import reading, strict
+from kafkalet_conformance.clients.observing.strict import check_request, header_of
 from tests.profile import examples
 from tests.unit.protocol.messages.values import structs
 

@@ -4,9 +4,6 @@ from typing import Any
 
 import pytest
 
-from kafkalet.conformance.clients.observing.finding import Severity
-from kafkalet.conformance.clients.observing.strict import check_request
-from kafkalet.conformance.clients.observing.values import CHECKS, STRUCT_CHECKS
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.messages import request_type
 from kafkalet.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
@@ -20,6 +17,9 @@ from kafkalet.protocol.messages.list_offsets import ListOffsetsRequest
 from kafkalet.protocol.messages.metadata import MetadataRequest
 from kafkalet.protocol.schema import Request
 from kafkalet.protocol.wire import ZERO_UUID
+from kafkalet_conformance.clients.observing.finding import Severity
+from kafkalet_conformance.clients.observing.strict import check_request
+from kafkalet_conformance.clients.observing.values import CHECKS, STRUCT_CHECKS
 
 from .test_strict import encoded, fetch, found
 

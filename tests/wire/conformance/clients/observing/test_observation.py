@@ -8,9 +8,6 @@ from contextlib import contextmanager
 import pytest
 
 import kafkalet
-from kafkalet.conformance.clients.observing.finding import Severity
-from kafkalet.conformance.clients.observing.observation import Observation, observe
-from kafkalet.conformance.clients.observing.sent import Fate
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.frame import request_frame
 from kafkalet.protocol.messages.api_versions import ApiVersionsRequest
@@ -20,6 +17,9 @@ from kafkalet.protocol.messages.metadata import MetadataRequest, MetadataRespons
 from kafkalet.protocol.messages.produce import ProduceRequest
 from kafkalet.protocol.records.build import build_batch, numbered
 from kafkalet.protocol.schema import Request
+from kafkalet_conformance.clients.observing.finding import Severity
+from kafkalet_conformance.clients.observing.observation import Observation, observe
+from kafkalet_conformance.clients.observing.sent import Fate
 
 
 @pytest.fixture
@@ -204,7 +204,7 @@ def test_ids_from_before_the_observation_are_accepted(cluster: kafkalet.Cluster)
 def test_requests_beyond_the_kept_size_are_still_checked(
     cluster: kafkalet.Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kafkalet.conformance.clients.observing.observation.KEPT_BYTES", 1)
+    monkeypatch.setattr("kafkalet_conformance.clients.observing.observation.KEPT_BYTES", 1)
     with observe(cluster) as observation, wire(cluster) as connection:
         frame = bytearray(connection.frame(ALL, 9)) + b"\0"
         frame[:4] = (len(frame) - 4).to_bytes(4, "big")

@@ -11,7 +11,7 @@ import kafka
 import pytest
 
 import kafkalet
-from kafkalet.conformance.clients.observing.observation import Observation, observe
+from kafkalet_conformance.clients.observing.observation import Observation, observe
 
 RECORDS = 60
 KNOWN_NOTES: dict[str, set[str]] = {

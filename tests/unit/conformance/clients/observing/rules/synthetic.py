@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
-from kafkalet.conformance.clients.observing.finding import Place
-from kafkalet.conformance.clients.observing.rules.rule import Remark, Rule
-from kafkalet.conformance.clients.observing.sent import Closed, Fate, Sent
 from kafkalet.protocol.frame import request_frame, response_frame
 from kafkalet.protocol.schema import Request, Response
 from kafkalet.protocol.wire import Chunk
+from kafkalet_conformance.clients.observing.finding import Place
+from kafkalet_conformance.clients.observing.rules.rule import Remark, Rule
+from kafkalet_conformance.clients.observing.sent import Closed, Fate, Sent
 
 
 class Exchanges:

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from kafkalet.conformance.clients.observing.rules.consumer_groups import ConsumerMembers
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
     TopicPartitions,
 )
+from kafkalet_conformance.clients.observing.rules.consumer_groups import ConsumerMembers
 
 from .synthetic import Exchanges
 

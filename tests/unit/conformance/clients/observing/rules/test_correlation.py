@@ -1,7 +1,7 @@
 """Correlation ids of one connection."""
 
-from kafkalet.conformance.clients.observing.rules.correlation import CorrelationIds
 from kafkalet.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafkalet_conformance.clients.observing.rules.correlation import CorrelationIds
 
 from .synthetic import Exchanges
 

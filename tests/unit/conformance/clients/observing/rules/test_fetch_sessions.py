@@ -1,8 +1,8 @@
 """Fetch sessions: ids, epochs and forgotten partitions."""
 
-from kafkalet.conformance.clients.observing.rules.fetch_sessions import FetchSessions
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.fetch import FetchRequest, FetchResponse
+from kafkalet_conformance.clients.observing.rules.fetch_sessions import FetchSessions
 
 from .synthetic import Exchanges
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from kafkalet.conformance.clients.observing.rules.frames import Frames
-from kafkalet.conformance.clients.observing.rules.rule import Remark
-from kafkalet.conformance.clients.observing.sent import Closed
+from kafkalet_conformance.clients.observing.rules.frames import Frames
+from kafkalet_conformance.clients.observing.rules.rule import Remark
+from kafkalet_conformance.clients.observing.sent import Closed
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,12 @@
 """Member ids and generations of the classic protocol."""
 
-from kafkalet.conformance.clients.observing.rules.groups import ClassicMembers
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafkalet.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kafkalet.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from kafkalet.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 from kafkalet.protocol.messages.sync_group import SyncGroupRequest
+from kafkalet_conformance.clients.observing.rules.groups import ClassicMembers
 
 from .synthetic import Exchanges
 

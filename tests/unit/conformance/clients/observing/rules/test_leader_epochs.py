@@ -1,12 +1,12 @@
 """Leader epochs in requests, and the validation of positions."""
 
-from kafkalet.conformance.clients.observing.rules.leader_epochs import LeaderEpochs, PositionValidation
 from kafkalet.protocol.messages.fetch import FetchRequest, FetchResponse
 from kafkalet.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafkalet.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
 )
+from kafkalet_conformance.clients.observing.rules.leader_epochs import LeaderEpochs, PositionValidation
 
 from .synthetic import Exchanges
 

@@ -1,6 +1,8 @@
 """What answers and requests say about topics."""
 
-from kafkalet.conformance.clients.observing.rules.partitions import (
+from kafkalet.protocol.errors import Code
+from kafkalet.protocol.messages.metadata import MetadataRequest
+from kafkalet_conformance.clients.observing.rules.partitions import (
     FetchedPartition,
     ToldEpoch,
     partitions_with_epochs,
@@ -8,9 +10,7 @@ from kafkalet.conformance.clients.observing.rules.partitions import (
     told_topics,
     topic_ids,
 )
-from kafkalet.conformance.clients.observing.rules.rule import Rule
-from kafkalet.protocol.errors import Code
-from kafkalet.protocol.messages.metadata import MetadataRequest
+from kafkalet_conformance.clients.observing.rules.rule import Rule
 
 from .synthetic import Exchanges
 from .test_leader_epochs import ID, fetch, metadata

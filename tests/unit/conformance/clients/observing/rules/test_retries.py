@@ -1,9 +1,9 @@
 """Requests that are repeated immediately after an error."""
 
-from kafkalet.conformance.clients.observing.rules.retries import MOST, MOST_FETCHES, RetryBackoff
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.fetch import FetchRequest, FetchResponse
 from kafkalet.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from kafkalet_conformance.clients.observing.rules.retries import MOST, MOST_FETCHES, RetryBackoff
 
 from .synthetic import Exchanges
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from kafkalet.conformance.clients.observing.finding import Claim
-from kafkalet.conformance.clients.observing.rules.catalogue import RULES, claims
-from kafkalet.conformance.clients.observing.rules.rule import Rule
-from kafkalet.conformance.clients.observing.sent import Closed, Fate
 from kafkalet.protocol.api import Api
+from kafkalet_conformance.clients.observing.finding import Claim
+from kafkalet_conformance.clients.observing.rules.catalogue import RULES, claims
+from kafkalet_conformance.clients.observing.rules.rule import Rule
+from kafkalet_conformance.clients.observing.sent import Closed, Fate
 from tests.unit.conformance.clients.observing.test_strict import minimal
 
 from .synthetic import Exchanges

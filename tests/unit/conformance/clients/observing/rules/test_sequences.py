@@ -2,7 +2,6 @@
 
 import pytest
 
-from kafkalet.conformance.clients.observing.rules.sequences import InFlight, SequenceNumbers
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafkalet.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
@@ -12,6 +11,7 @@ from kafkalet.protocol.records.build import build_batch, numbered
 from kafkalet.protocol.records.codecs import Codec
 from kafkalet.protocol.records.crc32c import crc32c
 from kafkalet.protocol.records.record import Headers
+from kafkalet_conformance.clients.observing.rules.sequences import InFlight, SequenceNumbers
 
 from .synthetic import Exchanges
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from kafkalet.conformance.clients.observing.rules.subscriptions import Subscriptions
 from kafkalet.protocol.messages.join_group import JoinGroupRequest
 from kafkalet.protocol.messages.subscription import (
     ConsumerProtocolAssignment,
@@ -10,6 +9,7 @@ from kafkalet.protocol.messages.subscription import (
     TopicPartition,
 )
 from kafkalet.protocol.messages.sync_group import SyncGroupRequest
+from kafkalet_conformance.clients.observing.rules.subscriptions import Subscriptions
 
 from .synthetic import Exchanges
 

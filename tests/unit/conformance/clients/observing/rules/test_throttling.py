@@ -2,8 +2,8 @@
 
 import pytest
 
-from kafkalet.conformance.clients.observing.rules.throttling import Throttling
 from kafkalet.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafkalet_conformance.clients.observing.rules.throttling import Throttling
 
 from .synthetic import Exchanges
 

@@ -1,8 +1,8 @@
 """Topic ids in requests against those that the broker returned."""
 
-from kafkalet.conformance.clients.observing.rules.topic_ids import TopicIds
 from kafkalet.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafkalet.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafkalet_conformance.clients.observing.rules.topic_ids import TopicIds
 
 from .synthetic import Exchanges
 from .test_leader_epochs import ID, fetch, metadata

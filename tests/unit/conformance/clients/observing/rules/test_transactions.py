@@ -1,6 +1,5 @@
 """What is added to a transaction before it is used."""
 
-from kafkalet.conformance.clients.observing.rules.transactions import Transactions
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 from kafkalet.protocol.messages.add_partitions_to_txn import (
@@ -15,6 +14,7 @@ from kafkalet.protocol.messages.init_producer_id import InitProducerIdRequest, I
 from kafkalet.protocol.messages.produce import ProduceRequest
 from kafkalet.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 from kafkalet.protocol.records.build import build_batch, numbered
+from kafkalet_conformance.clients.observing.rules.transactions import Transactions
 
 from .synthetic import Exchanges
 

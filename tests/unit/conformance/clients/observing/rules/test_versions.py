@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from kafkalet.conformance.clients.observing.rules.versions import AdvertisedVersions
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafkalet.protocol.messages.metadata import MetadataRequest
+from kafkalet_conformance.clients.observing.rules.versions import AdvertisedVersions
 
 from .synthetic import Exchanges
 

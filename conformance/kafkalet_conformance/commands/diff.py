@@ -1,0 +1,66 @@
+"""`kafkalet conform diff`: compares two JSON reports of `kafkalet conform`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+
+from kafkalet.commands.command_line import Option, UsageError, parse
+
+from .output import check_files, option_lines, output_of, print_lines, read_report, style_of, write_file
+
+OPTIONS = (
+    Option("--json", "FILE", "write the changes as JSON (-: to standard output)"),
+    Option("--verbose", "", "print every change"),
+    Option("--help", "", "print this help and exit", aliases=("-h",)),
+)
+HELP = """\
+usage: kafkalet conform diff EARLIER.json LATER.json [OPTION]...
+
+Show what changed between two JSON reports: what is no longer as Kafka, what is fixed, what
+differs in another way, and what only one of the runs judged.
+
+{options}
+
+Exit status: 0 if everything that was as Kafka still is, 1 if not, 2 if a file cannot be read.
+"""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command with the arguments after `conform diff`. Return the exit status.
+
+    Raises UsageError for invalid arguments and files.
+    """
+    files, options = _split(arguments)
+    given = parse(options, OPTIONS)
+    if "help" in given:
+        print_lines(HELP.format(options="\n".join(option_lines(OPTIONS))).splitlines(), sys.stdout)
+        return 0
+    if len(files) != 2:
+        raise UsageError(f"conform diff needs two JSON reports, not {len(files)}: conform diff EARLIER.json LATER.json")
+    from kafkalet_conformance.reports.comparison import as_json, compare
+    from kafkalet_conformance.reports.terminal import compared
+
+    check_files(given, ("json",))
+    comparison = compare(*(read_report("", file) for file in files))
+    stream = output_of(given)
+    print_lines(compared(comparison, style_of(given, stream)), stream)
+    if "json" in given:
+        write_file("--json", given["json"][0], json.dumps(as_json(comparison), indent=1) + "\n")
+    return comparison.exit_status
+
+
+def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the names of files, and the options with their values."""
+    files: list[str] = []
+    options: list[str] = []
+    rest = iter(arguments)
+    for argument in rest:
+        if not argument.startswith("-"):
+            files.append(argument)
+            continue
+        options.append(argument)
+        if argument == "--json":
+            options += [value for value in [next(rest, None)] if value is not None]
+    return files, options

@@ -1,0 +1,35 @@
+"""Choose the recorded release that a broker resembles most, by the versions that both advertise."""
+
+from collections.abc import Iterable, Mapping
+
+from kafkalet.protocol.releases import advertised
+from kafkalet_conformance.catalogue import scenarios
+from kafkalet_conformance.notation.messages import APIS
+
+
+def recorded_releases() -> list[str]:
+    """Return the releases that have recorded answers, the oldest first."""
+    releases = {release for each in scenarios().values() for release in each.releases}
+    return sorted(releases, key=lambda release: [int(number) for number in release.split(".")])
+
+
+def nearest(served: Mapping[int, tuple[int, int]], releases: Iterable[str] = ()) -> str:
+    """Return the recorded release with the smallest distance; of releases with the same distance, the newest."""
+    return min(reversed([*(releases or recorded_releases())]), key=lambda release: distance(served, release))
+
+
+def distance(served: Mapping[int, tuple[int, int]], release: str) -> tuple[int, int]:
+    """Return how much the advertised versions differ from those of a release: the highest ones, then the lowest ones.
+
+    Both are sums, over the APIs of recorded scenarios that the broker advertises, of the differences between versions.
+    An API that the release does not advertise counts as if its versions ended at -1. APIs that only the release
+    advertises are ignored, so that a broker with few APIs is near to the release that it resembles in these.
+    """
+    known = advertised(release)
+    relevant = {APIS[api] for each in scenarios().values() for api in each.apis}
+    high = low = 0
+    for api in relevant & served.keys():
+        theirs, own = served[api], known.get(api, (0, -1))
+        high += abs(theirs[1] - own[1])
+        low += abs(theirs[0] - own[0])
+    return high, low
