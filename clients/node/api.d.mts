@@ -312,6 +312,12 @@ export interface HoldHighWatermark {
   at?: number | null
 }
 
+/** A log directory of a broker. */
+export interface LogDir {
+  /** The number of the directory in log.dirs, or its path. */
+  log_dir?: unknown
+}
+
 /** An offset. */
 export interface LogOffset {
   /** The offset. */
@@ -1241,6 +1247,12 @@ export class Api {
 
   /** Accept new connections to a broker again. */
   acceptConnections (nodeId: number): Promise<void>
+
+  /** Make a log directory of a broker fail, as if its disk broke. Other in-sync replicas become leaders. */
+  failLogDir (nodeId: number, body: LogDir): Promise<void>
+
+  /** Repair a log directory that has failed, as if the broker was restarted: its logs are recovered. */
+  restoreLogDir (nodeId: number, body: LogDir): Promise<void>
 
   /**
    * Restart every running broker, one after the other, each on the same port.

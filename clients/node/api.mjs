@@ -302,6 +302,14 @@ export class Api {
     return await this.#call('POST', `/v1/brokers/${encodeURIComponent(nodeId)}/accept-connections`)
   }
 
+  async failLogDir (nodeId, body) {
+    return await this.#call('POST', `/v1/brokers/${encodeURIComponent(nodeId)}/fail-log-dir`, body)
+  }
+
+  async restoreLogDir (nodeId, body) {
+    return await this.#call('POST', `/v1/brokers/${encodeURIComponent(nodeId)}/restore-log-dir`, body)
+  }
+
   async rollBrokers (body) {
     return await this.#call('POST', '/v1/roll', body)
   }

@@ -429,6 +429,12 @@ type HoldHighWatermark struct {
 	At *int64 `json:"at,omitempty"`
 }
 
+// LogDir: a log directory of a broker.
+type LogDir struct {
+	// The number of the directory in log.dirs, or its path.
+	LogDir any `json:"log_dir,omitempty"`
+}
+
 // LogOffset: an offset.
 type LogOffset struct {
 	// The offset.
@@ -1832,6 +1838,20 @@ func (api API) RefuseConnections(nodeId int64) {
 func (api API) AcceptConnections(nodeId int64) {
 	api.T.Helper()
 	api.call("POST", fmt.Sprintf("/v1/brokers/%v/accept-connections", nodeId), nil, nil)
+}
+
+// FailLogDir: make a log directory of a broker fail, as if its disk broke. Other in-sync replicas become
+// leaders.
+func (api API) FailLogDir(nodeId int64, body LogDir) {
+	api.T.Helper()
+	api.call("POST", fmt.Sprintf("/v1/brokers/%v/fail-log-dir", nodeId), body, nil)
+}
+
+// RestoreLogDir: repair a log directory that has failed, as if the broker was restarted: its logs are
+// recovered.
+func (api API) RestoreLogDir(nodeId int64, body LogDir) {
+	api.T.Helper()
+	api.call("POST", fmt.Sprintf("/v1/brokers/%v/restore-log-dir", nodeId), body, nil)
 }
 
 // RollBrokers: restart every running broker, one after the other, each on the same port.

@@ -8,7 +8,7 @@ from kafkalet.control import state
 from kafkalet.control.failures import Refusal
 from kafkalet.control.fields import Int32, NodeId, Timeout
 from kafkalet.control.route import Call, Routes
-from kafkalet.control.shapes import Field, Json, ListOf, Object
+from kafkalet.control.shapes import INT32_MAX, AnyOf, Field, Integer, Json, ListOf, Object, Text
 
 routes = Routes("brokers", "The brokers of the cluster.")
 
@@ -94,6 +94,28 @@ def accept_connections(call: Call, node_id: NodeId) -> None:
     get_broker(call, node_id)
     server = call.cluster._server
     server.call(lambda: server.accept_connections(node_id))
+
+
+LogDir = Annotated[
+    Json,
+    AnyOf([Integer(0, INT32_MAX), Text(least=1)], lambda value: int(isinstance(value, str))),
+    "The number of the directory in `log.dirs`, or its path.",
+]
+
+
+@routes.post("/v1/brokers/{node_id}/fail-log-dir", "LogDir", "A log directory of a broker.")
+def fail_log_dir(call: Call, node_id: NodeId, log_dir: LogDir = 0) -> None:
+    """Make a log directory of a broker fail, as if its disk broke. Other in-sync replicas become leaders."""
+    get_broker(call, node_id)
+    call.cluster.fail_log_dir(log_dir, node_id)
+
+
+@routes.post("/v1/brokers/{node_id}/restore-log-dir", "LogDir", "A log directory of a broker.")
+def restore_log_dir(call: Call, node_id: NodeId, log_dir: LogDir = 0) -> None:
+    """Repair a log directory that has failed, as if the broker was restarted: its logs are recovered."""
+    get_broker(call, node_id)
+    server = call.cluster._server
+    server.call(lambda: server.restore_log_directory(node_id, log_dir))
 
 
 @routes.post("/v1/roll", "Roll", "A rolling restart.", response=BROKERS, waits=True)

@@ -54,6 +54,16 @@ def test_brokers_roll_on_their_ports(three: Asking) -> None:
     assert sorted(three.get("/v1/topics/t/partitions/0")["isr"]) == [1, 2, 3]
 
 
+def test_log_directory_fails_and_is_restored(three: Asking) -> None:
+    three.post("/v1/topics", {"name": "t", "assignments": [[2, 1]]})
+    three.post("/v1/brokers/2/fail-log-dir")
+    failed = three.get("/v1/topics/t/partitions/0")
+    assert (failed["leader"], failed["offline_replicas"]) == (1, [2])
+    assert three.ask("POST", "/v1/brokers/2/fail-log-dir", {"log_dir": "missing"}).status == 422
+    three.post("/v1/brokers/2/restore-log-dir", {"log_dir": 0})
+    assert three.get("/v1/topics/t/partitions/0")["offline_replicas"] == []
+
+
 def test_refused_connections_are_accepted_again(three: Asking) -> None:
     address = ("127.0.0.1", three.get("/v1/brokers/2")["port"])
     three.post("/v1/brokers/2/refuse-connections")

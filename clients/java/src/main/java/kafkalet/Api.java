@@ -540,6 +540,16 @@ public final class Api {
         control.control("POST", "/v1/brokers/" + encoded(nodeId) + "/accept-connections", null);
     }
 
+    /** Make a log directory of a broker fail, as if its disk broke. Other in-sync replicas become leaders. */
+    public void failLogDir(long nodeId, LogDir body) {
+        control.control("POST", "/v1/brokers/" + encoded(nodeId) + "/fail-log-dir", body.json);
+    }
+
+    /** Repair a log directory that has failed, as if the broker was restarted: its logs are recovered. */
+    public void restoreLogDir(long nodeId, LogDir body) {
+        control.control("POST", "/v1/brokers/" + encoded(nodeId) + "/restore-log-dir", body.json);
+    }
+
     /**
      * Restart every running broker, one after the other, each on the same port.
      *
@@ -1314,6 +1324,20 @@ public final class Api {
         /** The offset. The default is the current high watermark. */
         public HoldHighWatermark at(long at) {
             set("at", at);
+            return this;
+        }
+    }
+
+    /** A log directory of a broker. */
+    public static final class LogDir extends Fields {
+        /** An object with the defaults. */
+        public LogDir() {
+            super(new LinkedHashMap<>());
+        }
+
+        /** The number of the directory in log.dirs, or its path. */
+        public LogDir logDir(Object logDir) {
+            set("log_dir", logDir);
             return this;
         }
     }
