@@ -738,7 +738,7 @@ class Log:
     @storing
     def flush(self, *, also_empty: bool = False) -> None:
         """Flush everything to disk. With `also_empty`, which precedes `close`, an empty active segment is included, and
-        what `close` would write to the time index.
+        what `close` would write to the time index, and the segments that were recovered.
 
         A log that never had records is not flushed: if the power fails, it is empty in any case.
         """

@@ -82,6 +82,7 @@ class Segment:
         "_is_damaged",
         "_is_modified",
         "_is_protected",
+        "_is_recovered",
         "_jitter_ms",
         "_largest",
         "_located",
@@ -142,6 +143,7 @@ class Segment:
         self._is_damaged = False
         """Whether an entry header in the .log is invalid; the indexes then cannot be checked against the log."""
         self._is_modified = new
+        self._is_recovered = False
         self._is_protected = not new and not files.system.can_append(paths[0])
         """Whether the file must not become longer."""
         if new:
@@ -163,8 +165,8 @@ class Segment:
 
     @property
     def is_modified(self) -> bool:
-        """Whether the .log has been created or changed since the segment was opened or closed."""
-        return self._is_modified
+        """Whether the segment has been created, changed or recovered since it was opened or closed."""
+        return self._is_modified or self._is_recovered
 
     # Timestamps
 
@@ -299,7 +301,11 @@ class Segment:
         self._allow_unload()
 
     def complete_indexes(self) -> None:
-        """Complete rebuilt indexes and write them to their files; on failure they stay in memory."""
+        """Complete rebuilt indexes and write them to their files; on failure they stay in memory.
+
+        As in Kafka, they are not flushed to disk before the log is (LocalLog.flush).
+        """
+        self._is_recovered = True
         self.time_index.maybe_append(*self.largest[:2], closing=True)
         self._indexes_are_full = None
         try:
@@ -635,6 +641,7 @@ class Segment:
         if self._is_modified:  # the given clock may differ from the file system's clock
             self._files.system.set_modified(self._file.path, self.modified_ms)
             self._is_modified = False
+        self._is_recovered = False
 
     def release(self) -> None:
         """Close the descriptors without writing anything."""

@@ -170,6 +170,20 @@ def test_truncated_segment_is_flushed_at_once(tmp_path: Path) -> None:
     directory.close()
 
 
+def test_indexes_that_recovery_has_rebuilt_are_flushed_before_a_clean_shutdown(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data", durable=True)
+    place.append(1)
+    place.log.flush()
+    place.directory.checkpoint()  # the recovery point is the end of the log, so that only the indexes are not flushed
+    place.crash()
+    system = NotedSyncs()
+    place.directory.close(discard=True)
+    directory = LogDirectory(str(place.path), ManualClock(T0), system=system)
+    directory.get_or_create("t", 0, None, CONFIG)
+    directory.close()
+    assert (file_name(0, ".timeindex"), False) in system.syncs
+
+
 def test_flush_before_a_truncation_does_not_move_the_recovery_point(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", SMALL, durable=True)
     for number in range(4):
