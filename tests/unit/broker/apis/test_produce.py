@@ -28,7 +28,7 @@ from tests.profile import examples
 from tests.unit.storage.producing import T0, produced
 from tests.wire.brokers import batch
 
-from .asking import Asking, asking
+from .asking import Asking, as_returned, asking
 
 TOPICS: dict[str, dict[str, str]] = {
     "plain": {},
@@ -51,6 +51,24 @@ def test_large_batch_for_a_partition_that_another_broker_leads_is_refused() -> N
             Code.NOT_LEADER_OR_FOLLOWER
         ]
         assert ask.cluster.log("t").log_end_offset == 0
+
+
+def test_records_that_were_truncated_before_all_replicas_had_them_are_refused() -> None:
+    with asking(brokers=2) as ask:
+        ask.cluster.create_topic("t", assignments=[[1, 2]])
+        ask.cluster.hold_replication(2, "t")
+        server = ask.cluster._server
+        topic = {"name": "t", "partition_data": [{"index": 0, "records": bytes(batch(b"a"))}]}
+
+        def lead_elsewhere_for_a_moment() -> Any:
+            waiting = ask.begin(Api.PRODUCE, 9, acks=-1, timeout_ms=60_000, topic_data=[topic])
+            for node in (2, 1):
+                server.elect_leader("t", 0, node)
+            return waiting
+
+        waiting = server.call(lead_elsewhere_for_a_moment)
+        answer = as_returned(Api.PRODUCE, 9, server.call(waiting.result))
+        assert answer["responses"][0]["partition_responses"][0]["error_code"] == Code.NOT_LEADER_OR_FOLLOWER
 
 
 def test_many_short_records_are_validated_without_a_thread() -> None:

@@ -48,6 +48,14 @@ def test_fetch_over_quota_gets_empty_response(version: int) -> None:
         connection.close()
 
 
+def test_quota_does_not_apply_to_replica_0() -> None:
+    with kafkalet.Broker(clock=ManualClock()) as broker:
+        connection = set_up(broker, 1.0)
+        assert fetch(connection, replica_id=0)["throttle_time_ms"] == 0
+        assert fetch(connection)["throttle_time_ms"] > 0
+        connection.close()
+
+
 def test_fetch_response_is_limited_to_all_quota_windows() -> None:
     clock = ManualClock()
     with kafkalet.Broker(clock=clock) as broker:

@@ -147,6 +147,22 @@ def test_marker_refused_for_too_few_replicas_is_retried() -> None:
         assert len(markers(tx, "safe")) == 1
 
 
+def test_completed_transaction_refused_for_too_few_replicas_is_stored_later() -> None:
+    config = {"transaction.state.log.min.isr": "2", "transaction.state.log.replication.factor": "2"}
+    with on_the_wire(2, clock=kafkalet.ManualClock(), config=config) as wire:
+        tx, cluster = Tx(wire), wire.cluster
+        follower = 3 - tx.node
+        cluster.create_topic("u", assignments=[[tx.node, follower]])
+        assert tx.init() == tx.add(("u", 0)) == Code.NONE
+        cluster.hold_replication(follower, "u")
+        assert tx.end() == Code.NONE
+        cluster.stop_broker(follower)
+        tx.wire.until(lambda: cluster.log("u").last_stable_offset == 1)
+        assert state_of(tx) == "PrepareCommit"
+        cluster.start_broker(follower)
+        tx.wire.until(lambda: is_completed(tx))
+
+
 def test_marker_of_outdated_coordinator_is_refused(tx: Tx) -> None:
     open_transaction(tx)
     later = {
