@@ -46,7 +46,7 @@ def measure(mib: int, value_bytes: int, codec: Codec) -> tuple[float, float]:
     with tempfile.TemporaryDirectory() as directory, kafkalet.Broker(data_dir=directory) as broker:
         config = {"cleanup.policy": "compact", "max.message.bytes": 10 * MIB, "segment.bytes": 16 * MIB}
         broker.topic("t", 1, config)
-        log = broker.log("t")._log
+        log = broker.topic("t").log()._log
         broker._server.call(lambda: _fill(log, mib * MIB, value_bytes, codec))
         blocked_s: list[float] = []
         call = broker._server.call

@@ -15,7 +15,7 @@ SEARCHES = 2000
 def lookup_us(batches: int) -> float:
     """Return the microseconds per lookup, for timestamps spread over a log of `batches` one-record batches."""
     with kafkalet.Broker(config={"log.retention.ms": "-1"}, topics=["t"]) as broker:
-        log = broker.log("t")._log
+        log = broker.topic("t").log()._log
         at = 0
         while at < batches:
             count = min(1000, batches - at)

@@ -27,10 +27,10 @@ PLACE = "#/topics/payments/0"
 
 def fill(cluster: kafkalet.Cluster) -> Producer:
     """Create topics with records, a group that lags behind, and a fault. Return the producer of an open transaction."""
-    cluster.create_topic("orders", 3, 3)
-    cluster.create_topic("payments", 2, 3, {"segment.bytes": "1400"})
-    cluster.create_topic("invoices", 1, 3, {"cleanup.policy": "compact"})
-    cluster.create_topic("orders.dlq", 1, 1)
+    cluster.topic("orders").create(3, replication_factor=3)
+    cluster.topic("payments").create(2, config={"segment.bytes": "1400"}, replication_factor=3)
+    cluster.topic("invoices").create(1, config={"cleanup.policy": "compact"}, replication_factor=3)
+    cluster.topic("orders.dlq").create(1, replication_factor=1)
     servers = {"bootstrap.servers": cluster.bootstrap_servers}
     shop = Producer(servers | {"client.id": "shop", "linger.ms": 20, "compression.type": "gzip"})
     for number in range(240):
@@ -46,7 +46,7 @@ def fill(cluster: kafkalet.Cluster) -> Producer:
         shop.flush()
     shop.produce("orders.dlq", b"not json", headers={"error": "JSONDecodeError"})
     shop.flush()
-    cluster.topic("payments").advance_log_start(20)
+    cluster.topic("payments").delete_records(20)
     settlement = Producer(servers | {"client.id": "settlement", "transactional.id": "settlement-2025-11"})
     settlement.init_transactions()
     settlement.begin_transaction()

@@ -125,7 +125,7 @@ def main(most: int | None = None) -> None:
         for isolation in ("read_uncommitted", "read_committed"):
             read(servers, topic.name, isolation)
         for index, airport in enumerate(AIRPORTS):
-            log = broker.log(topic.name, index)
+            log = broker.topic(topic.name).log(index)
             print(f"{airport}  {log!r}, {len(log.segments)} segments, {len(log.batches)} batches")
 
 

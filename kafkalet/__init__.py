@@ -14,20 +14,35 @@ if TYPE_CHECKING:
 
     from kafkalet import aio
     from kafkalet.broker.cluster.new_topics import NewTopic
+    from kafkalet.broker.network.faults.rule import DROP
     from kafkalet.broker.security.acl import Acl
-    from kafkalet.clock import ManualClock
     from kafkalet.testing.clock import Clock
     from kafkalet.testing.cluster import Broker, Cluster
     from kafkalet.testing.decorator import with_broker
+    from kafkalet.testing.record import ANY, NewRecord
 
-__all__ = ["Acl", "Broker", "Clock", "Cluster", "ManualClock", "NewTopic", "__version__", "aio", "with_broker"]
+__all__ = [
+    "ANY",
+    "DROP",
+    "Acl",
+    "Broker",
+    "Clock",
+    "Cluster",
+    "NewRecord",
+    "NewTopic",
+    "__version__",
+    "aio",
+    "with_broker",
+]
 
 _HOMES = {
+    "ANY": "kafkalet.testing.record",
+    "DROP": "kafkalet.broker.network.faults.rule",
     "Acl": "kafkalet.broker.security.acl",
     "Broker": "kafkalet.testing.cluster",
     "Clock": "kafkalet.testing.clock",
     "Cluster": "kafkalet.testing.cluster",
-    "ManualClock": "kafkalet.clock",
+    "NewRecord": "kafkalet.testing.record",
     "NewTopic": "kafkalet.broker.cluster.new_topics",
     "aio": "kafkalet.aio",
     "with_broker": "kafkalet.testing.decorator",

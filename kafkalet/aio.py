@@ -16,11 +16,11 @@ from typing import Any, Self
 
 from kafkalet.clock import MovableClock
 from kafkalet.testing import cluster as sync
-from kafkalet.testing import faults, group, nodes, requests, security, topic, transaction
+from kafkalet.testing import faults, group, hold, nodes, requests, security, topic, transaction
 from kafkalet.testing.mirror import Mirror
 
 
-class Topic(Mirror, of=topic.Topic, direct="log"):
+class Topic(Mirror, of=topic.Topic, direct="leader leader_epoch isr log offsets replicas"):
     """A topic; see `kafkalet.testing.topic.Topic`."""
 
 
@@ -40,6 +40,10 @@ class OpenTransaction(Mirror, of=transaction.OpenTransaction):
     """A transaction without a client; see `kafkalet.testing.transaction.OpenTransaction`. Use it with `async with`."""
 
 
+class Hold(Mirror, of=hold.Hold):
+    """A condition; see `kafkalet.testing.hold.Hold`. Use it with `async with`, or await `release`."""
+
+
 class BrokerNode(Mirror, of=nodes.BrokerNode):
     """A single broker; see `kafkalet.testing.nodes.BrokerNode`."""
 
@@ -48,7 +52,7 @@ class Clock(Mirror, of=MovableClock, direct="now now_ms"):
     """The clock of a cluster; see `kafkalet.testing.clock.Clock`."""
 
 
-class Requests(Mirror, of=requests.Requests, direct="of between"):
+class Requests(Mirror, of=requests.Requests, direct="filter between"):
     """The requests of clients; see `kafkalet.testing.requests.Requests`."""
 
 
@@ -63,7 +67,8 @@ class Users(Mirror, of=security.Users):
 class Cluster(
     Mirror,
     of=sync.Cluster,
-    direct="bootstrap_servers_of broker fault group log now_ms open_transaction refuse_connections topic transaction",
+    direct="bootstrap_servers_of broker brokers fault group groups now_ms open_transaction refuse_connections topic "
+    "topics transaction transactions",
     without="start stop",
 ):
     """A cluster in the running event loop; see `kafkalet.testing.cluster.Cluster`. Use it with `async with`."""

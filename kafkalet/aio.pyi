@@ -1,41 +1,42 @@
 """The types of kafkalet.aio. `python -m tools.aio_stub` writes this file from the classes of the test kit."""
 
 import os
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Literal, Never, Self, Unpack, overload
+from typing import Any, Literal, Never, Self, overload
 
 from kafkalet.broker import arguments
 from kafkalet.broker.arguments import BrokerProperties, PropertyValue
 from kafkalet.broker.cluster.compaction import CleanedPartition, RetainedPartition
 from kafkalet.broker.cluster.new_topics import Topics
 from kafkalet.broker.config.listeners import Address
+from kafkalet.broker.network.journal import Unsupported
 from kafkalet.broker.security.acl import Acl
-from kafkalet.broker.views import LogView, TransactionView
+from kafkalet.broker.views import LogOffsets, LogView, TransactionView
 from kafkalet.clock import Clock as AnyClock
 from kafkalet.clock import MovableClock as SyncMovableClock
+from kafkalet.protocol.errors import Code
 from kafkalet.protocol.releases import NEWEST
 from kafkalet.testing.cluster import Broker as SyncBroker
 from kafkalet.testing.cluster import Cluster as SyncCluster
 from kafkalet.testing.connections import ClientConnection
 from kafkalet.testing.faults import Fault as SyncFault
-from kafkalet.testing.faults import GivenFault
 from kafkalet.testing.group import Group as SyncGroup
 from kafkalet.testing.group import Member
+from kafkalet.testing.hold import Hold as SyncHold
+from kafkalet.testing.layout import LayoutKind
 from kafkalet.testing.mirror import Mirror
 from kafkalet.testing.nodes import BrokerNode as SyncBrokerNode
-from kafkalet.testing.options import FaultOptions
 from kafkalet.testing.reading import Isolation
-from kafkalet.testing.record import HeaderPairs, Record, Text, Time
-from kafkalet.testing.requests import Mark, Moment, Request
+from kafkalet.testing.record import ANY, AnyValue, HeaderPairs, NewRecord, Record, Text, Time
+from kafkalet.testing.requests import AnyMoment, Moment, Request
 from kafkalet.testing.requests import Requests as SyncRequests
 from kafkalet.testing.security import Acls as SyncAcls
 from kafkalet.testing.security import Users as SyncUsers
-from kafkalet.testing.shape import HeldHighWatermark, ShapeKind
 from kafkalet.testing.snapshot import Snapshot
-from kafkalet.testing.topic import Since, Where
+from kafkalet.testing.topic import Since, TopicMark, Where
 from kafkalet.testing.topic import Topic as SyncTopic
 from kafkalet.testing.transaction import OpenTransaction as SyncOpenTransaction
 from kafkalet.testing.transaction import Place
@@ -46,11 +47,16 @@ class Topic(Mirror):
 
     sync: SyncTopic
     name: str
-    async def advance_log_start(self, offset: int, partition: int = 0) -> Topic:
-        """Advance the log start offset, as retention or DeleteRecords does. Compacted topics are allowed.
+    async def add_partitions(self, count: int) -> Topic:
+        """Add `count` partitions, as CreatePartitions does. Their replicas are spread over the brokers.
 
-        Records below `offset` can no longer be read. Raises ValueError if `offset` is below the log start offset or
-        above the high watermark.
+        Raises KafkaError with UNKNOWN_TOPIC_OR_PARTITION if the topic does not exist.
+        """
+    async def append(self, data: bytes | bytearray | memoryview, partition: int = 0) -> int:
+        """Append an encoded record batch, such as one from `kafkalet.protocol.records.build`. Return its first offset.
+
+        The batch is validated like a batch from any producer. Raises KafkaError with the code that Produce returns, or
+        ValueError if the bytes are not a complete batch.
         """
     async def append_batches(self, data: bytes | bytearray | memoryview, partition: int = 0) -> Topic:
         """Append entries exactly as they are: offsets, leader epochs, timestamps and checksums are not changed.
@@ -64,107 +70,62 @@ class Topic(Mirror):
         below the log end or decreases, a leader epoch decreases or has not begun yet, or a batch contradicts the state
         of its producer.
         """
-    async def bring_online(self, partition: int = 0, broker: int | None = None) -> Topic:
-        """Undo `take_offline`: the replicas open their logs again, and follow or lead.
+    @property
+    def config(self) -> dict[str, str]:
+        """The properties of the topic, by Kafka's names. Others have the value of the brokers.
 
-        Raises ValueError if there is no such replica offline.
+        Raises KafkaError with UNKNOWN_TOPIC_OR_PARTITION if the topic does not exist.
         """
+    async def configure(self, config: Mapping[str, PropertyValue | None]) -> Topic:
+        """Change properties of the topic, as in `{"retention.ms": 1000}`. None removes a property.
+
+        Raises KafkaError with INVALID_CONFIG, and changes nothing, if a property is unknown or a value is invalid.
+        """
+    async def count(self, isolation: Isolation = "read_uncommitted") -> int:
+        """Return the number of records that a consumer gets, from the log start of each partition."""
     async def create(
         self,
         partitions: int | None = None,
         config: Mapping[str, PropertyValue] | None = None,
         replication_factor: int | None = None,
+        assignments: Sequence[Sequence[int]] | None = None,
     ) -> Topic:
         """Create the topic unless it exists.
 
-        Raises ValueError if it exists with another number of partitions or other values of `config`, and KafkaError if
-        it cannot be created.
+        By default, `partitions` and `replication_factor` are those of the broker properties `num.partitions` and
+        `default.replication.factor`. Alternatively, `assignments` lists the broker ids of each partition's replicas,
+        the leader first.
+
+        Raises ValueError if the topic exists with another number of partitions or other values of `config`, and
+        KafkaError with the code that CreateTopics returns: INVALID_TOPIC_EXCEPTION, INVALID_PARTITIONS,
+        INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT or INVALID_CONFIG.
         """
     async def delete(self) -> None:
-        """Delete the topic and its records."""
+        """Delete the topic and its records.
+
+        Raises KafkaError with UNKNOWN_TOPIC_OR_PARTITION if the topic does not exist.
+        """
+    async def delete_records(self, before: int, partition: int = 0) -> Topic:
+        """Advance the log start offset to `before`, as retention or DeleteRecords does. Compacted topics are allowed.
+
+        Records below `before` can no longer be read. Raises ValueError if `before` is below the log start offset or
+        above the high watermark.
+        """
     @property
     def exists(self) -> bool:
         """Whether the topic has been created."""
-    async def expand_isr(self, partition: int = 0) -> Topic:
-        """Let the followers of a partition that are held back catch up; they join the in-sync replicas again."""
-    async def hold_high_watermark(self, at: int | None = None, partition: int = 0) -> HeldHighWatermark:
-        """Keep the high watermark from advancing beyond `at`, or beyond its current value.
+    async def hold_high_watermark(self, at: int | None = None, partition: int = 0) -> Hold:
+        """Keep the high watermark at `at`, or at its current value, until the result is released.
 
         Records above it are appended, but consumers do not see them, and producers with acks=all wait for them. The
-        last stable offset does not advance either. The hold ends with `release_high_watermark`, or with the `with`
-        block of the result. Raises ValueError if the high watermark is already above `at`, because it never decreases.
+        last stable offset does not advance either. Raises ValueError if the high watermark is already above `at`,
+        because it never decreases.
         """
-    def log(self, partition: int = 0) -> LogView:
-        """Return a view of the log of a partition: its offsets, segments and batches."""
-    @property
-    def logs(self) -> list[LogView]:
-        """A view of the log of each partition."""
-    async def mark(self) -> Mark:
-        """Return the current end of the topic, to read or wait for later records only: `records(since=mark)`."""
-    async def move_leader(self, to: int, partition: int = 0, *, unclean: bool = False) -> Topic:
-        """Make broker `to` the leader of a partition, in a new leader epoch.
-
-        Raises KafkaError with PREFERRED_LEADER_NOT_AVAILABLE if its replica is not in sync. With `unclean`, the replica
-        becomes leader anyway, and the records that it lacks are lost. Raises ValueError if the broker has no replica.
-        """
-    async def new_leader_epoch(self, partition: int = 0) -> Topic:
-        """Start a new leader epoch with the same leader. Clients with the old epoch have to refresh their metadata."""
-    @property
-    def partitions(self) -> int:
-        """The number of partitions, or 0 if the topic does not exist."""
-    async def records(
-        self, isolation: Isolation = "read_uncommitted", since: Since | None = None, partition: int | None = None
-    ) -> list[Record]:
-        """Return the records that a consumer can receive now, by partition and offset.
-
-        `since` skips older records: those before a `mark()`, or those with a timestamp before a time. If the topic does
-        not exist, the result is empty. Raises KafkaError with LEADER_NOT_AVAILABLE if a partition has no leader: its
-        records cannot be read.
-        """
-    async def release_high_watermark(self, partition: int = 0) -> Topic:
-        """Let the high watermark advance again. If it is not held, nothing changes."""
-    async def send(
+    def isr(self, partition: int = 0) -> list[int]:
+        """Return the ids of the brokers whose replicas of a partition are in sync, in ascending order."""
+    async def layout(
         self,
-        value: Text | None,
-        key: Text | None = None,
-        headers: HeaderPairs | None = None,
-        timestamp: Time | None = None,
-        partition: int | None = None,
-    ) -> Topic:
-        """Append a record, as if a producer had sent it with acks=all.
-
-        A str is encoded as UTF-8. A value of None is a tombstone. `partition` and `timestamp` default as for
-        `send_batch`.
-        """
-    async def send_batch(
-        self,
-        values: Iterable[Text | tuple[Text | None, Text | None] | None],
-        *,
-        headers: HeaderPairs | None = None,
-        timestamp: Time | None = None,
-        partition: int | None = None,
-        compression: str = "none",
-    ) -> Topic:
-        """Append records, in one batch for each partition. An element is a value or a pair of key and value.
-
-        Records that would exceed `max.message.bytes` together are appended in several batches, as by a producer.
-        Without `partition`, the key of a record determines its partition, as in the Java producer; all records without
-        a key go to one partition, and to the next one with the next call. Without `timestamp`, which is in milliseconds
-        or a datetime, records have the current time of the broker. `compression` is "none", "gzip", "snappy", "lz4" or
-        "zstd".
-        """
-    async def send_json(
-        self,
-        value: Any,
-        key: Text | None = None,
-        headers: HeaderPairs | None = None,
-        timestamp: Time | None = None,
-        partition: int | None = None,
-    ) -> Topic:
-        """Append a record whose value is `value` as JSON. Raises TypeError if JSON cannot represent it."""
-    async def shape(
-        self,
-        kind: ShapeKind,
+        kind: LayoutKind,
         first: int | None = None,
         size: int | None = None,
         after: int | None = None,
@@ -196,18 +157,106 @@ class Topic(Mirror):
         except for gaps. Creates the topic if it does not exist. Raises ValueError for an unknown kind, for a number
         out of range, and for a `first` or `after` that the kind excludes.
         """
-    async def shrink_isr(self, *brokers: int, partition: int = 0) -> Topic:
-        """Remove followers from the in-sync replicas, and hold them back so that they stay out.
+    def leader(self, partition: int = 0) -> int | None:
+        """Return the id of the broker that leads a partition, or None if it has no leader.
+
+        This method and the following ones raise KafkaError with UNKNOWN_TOPIC_OR_PARTITION if the partition does not
+        exist.
+        """
+    def leader_epoch(self, partition: int = 0) -> int:
+        """Return the leader epoch of a partition."""
+    def log(self, partition: int = 0) -> LogView:
+        """Return a view of the log of a partition's leader: its offsets, segments and batches.
+
+        Raises KafkaError with UNKNOWN_TOPIC_OR_PARTITION if the partition does not exist.
+        """
+    @property
+    def logs(self) -> list[LogView]:
+        """A view of the log of each partition."""
+    async def mark(self) -> TopicMark:
+        """Return the current end of the topic, to read or wait for later records only: `records(since=mark)`."""
+    async def move_leader(self, to: int, partition: int = 0, *, unclean: bool = False) -> Topic:
+        """Make broker `to` the leader of a partition, in a new leader epoch.
+
+        Raises KafkaError with PREFERRED_LEADER_NOT_AVAILABLE if its replica is not in sync. With `unclean`, the replica
+        becomes leader anyway, and the records that it lacks are lost. Raises ValueError if the broker has no replica.
+        """
+    async def new_leader_epoch(self, partition: int = 0) -> Topic:
+        """Start a new leader epoch with the same leader. Clients with the old epoch have to refresh their metadata."""
+    def offsets(self, partition: int = 0) -> LogOffsets:
+        """Return the log start offset, last stable offset, high watermark and log end offset at one moment.
+
+        Raises KafkaError with LEADER_NOT_AVAILABLE if the partition has no leader.
+        """
+    @property
+    def partition_count(self) -> int:
+        """The number of partitions, or 0 if the topic does not exist."""
+    async def records(
+        self, isolation: Isolation = "read_uncommitted", since: Since | None = None, partition: int | None = None
+    ) -> list[Record]:
+        """Return the records that a consumer can receive now, by partition and offset.
+
+        `since` skips older records: those before a `mark()`, or those with a timestamp before a time. If the topic does
+        not exist, the result is empty. Raises KafkaError with LEADER_NOT_AVAILABLE if a partition has no leader: its
+        records cannot be read.
+        """
+    def replicas(self, partition: int = 0) -> list[int]:
+        """Return the ids of the brokers with a replica of a partition, the preferred leader first."""
+    async def send(
+        self,
+        value: Text | None,
+        key: Text | None = None,
+        headers: HeaderPairs | None = None,
+        timestamp: Time | None = None,
+        partition: int | None = None,
+    ) -> Record:
+        """Append a record, as if a producer had sent it with acks=all, and return it with partition and offset.
+
+        A str is encoded as UTF-8. A value of None is a tombstone. `partition` and `timestamp` default as for
+        `send_batch`.
+        """
+    async def send_batch(
+        self,
+        records: Iterable[Text | NewRecord | tuple[Text | None, Text | None] | None],
+        *,
+        headers: HeaderPairs | None = None,
+        timestamp: Time | None = None,
+        partition: int | None = None,
+        compression: str = "none",
+    ) -> list[Record]:
+        """Append records, in one batch for each partition, and return them with partitions and offsets.
+
+        An element is a value, a pair of key and value, or a `kafkalet.NewRecord`. `headers`, `timestamp` and
+        `partition` are those of all records that have none of their own. Records that would exceed `max.message.bytes`
+        together are appended in several batches, as by a producer. If a partition refuses its records, nothing is
+        appended.
+
+        Without `partition`, the key of a record determines its partition, as in the Java producer; all records without
+        a key go to one partition, and to the next one with the next call. Without `timestamp`, which is in milliseconds
+        or a datetime, records have the current time of the broker. `compression` is "none", "gzip", "snappy", "lz4" or
+        "zstd".
+        """
+    async def send_json(
+        self,
+        value: Any,
+        key: Text | None = None,
+        headers: HeaderPairs | None = None,
+        timestamp: Time | None = None,
+        partition: int | None = None,
+    ) -> Record:
+        """Append a record with `value` as JSON, and return it. Raises TypeError if JSON cannot represent it."""
+    async def shrink_isr(self, *brokers: int, partition: int = 0) -> Hold:
+        """Remove followers from the in-sync replicas, and hold them back until the result is released.
 
         Producers with acks=all do not wait for them, and get NOT_ENOUGH_REPLICAS if fewer than
         `min.insync.replicas` are left. Raises ValueError if a broker is not a follower.
         """
-    async def take_offline(self, partition: int = 0, broker: int | None = None) -> Topic:
+    async def take_offline(self, partition: int = 0, broker: int | None = None) -> Hold:
         """Take the replicas of a partition offline, or only the one of a broker, as if their disk had failed.
 
         Requests to these replicas get KAFKA_STORAGE_ERROR. Another in-sync replica becomes leader; if there is none,
-        the partition has no leader. Stopping and starting the broker, or `bring_online`, brings them back. Raises
-        ValueError if there is no such replica online.
+        the partition has no leader. When the result is released, the replicas open their logs again, and follow or
+        lead; stopping and starting the broker does the same. Raises ValueError if there is no such replica online.
         """
     async def truncate(self, to: int, partition: int = 0) -> Topic:
         """Remove the records at and after offset `to`, as if a replica that lacked them had been elected leader.
@@ -220,29 +269,30 @@ class Topic(Mirror):
         self, isolation: Isolation = "read_uncommitted", since: Since | None = None, partition: int | None = None
     ) -> list[bytes | None]:
         """Return the values of `records`."""
-    @property
-    def visible(self) -> int:
-        """The number of records that a consumer gets with read_uncommitted, from the log start of each partition."""
-    @property
-    def visible_committed(self) -> int:
-        """The number of records that a consumer gets with read_committed, from the log start of each partition."""
     async def wait_for(
         self,
         n: int = 1,
         where: Where | None = None,
-        key: Text | None = None,
-        value: Text | None = None,
+        key: Text | AnyValue | None = ANY,
+        value: Text | AnyValue | None = ANY,
         timeout: float | None = None,
         *,
+        json: Any = ANY,
+        headers: HeaderPairs | None = None,
+        exactly: int | None = None,
         isolation: Isolation = "read_uncommitted",
         since: Since | None = None,
         partition: int | None = None,
     ) -> list[Record]:
         """Wait until `n` records match, and return the first `n`, ordered by partition and offset.
 
-        A record matches if it has this `key` and `value` (if given) and `where(record)` is true. Records that are in
-        the topic already count, unless `since` excludes them. Raises AssertionError after `timeout` seconds (by default
-        `cluster.timeout`), with the records that did arrive, the closest match first.
+        A record matches if it has this `key` and `value`, its value is equal to `json` when parsed as JSON, it has
+        these `headers` (and possibly others), and `where(record)` is true. None as key or value matches null. Records
+        that are in the topic already count, unless `since` excludes them. Raises AssertionError after `timeout` seconds
+        (by default `cluster.timeout`), with the records that did arrive, the closest match first.
+
+        With `exactly` in place of `n`, the wait also fails as soon as more records match. Later records cannot be
+        excluded: call `settle` first, and then `wait_for(exactly=0)`, to check that no record arrives.
 
         Records count once they have arrived, even if they are deleted during the wait. But if they are truncated, or
         `Cluster.restore` replaces them, only those count that the topic contains then.
@@ -267,7 +317,7 @@ class Fault(Mirror):
     """A fault; see `kafkalet.testing.faults.Fault`. Use it with `async with`."""
 
     sync: SyncFault
-    options: GivenFault
+    options: Mapping[str, Any]
     @property
     def fired(self) -> int:
         """How often the fault has fired."""
@@ -281,6 +331,9 @@ class Fault(Mirror):
     @property
     def seen(self) -> list[str]:
         """The latest requests that matched, as in `Produce v9 from 'app' for t-0`, whether the fault fired or not."""
+    @property
+    def text(self) -> str:
+        """The call that has set the fault, as in `fault('Produce', times=2)`."""
     async def unfired(self) -> str | None:
         """Return what happened instead if the fault has fired less often than expected, else None."""
     async def wait_until_fired(self, n: int = 1, timeout: float | None = None) -> Fault:
@@ -316,8 +369,12 @@ class Group(Mirror):
         The other members get its partitions. A client that is still alive notices with its next heartbeat, and joins
         again as a new member. Raises ValueError if there is no such member.
         """
-    async def lag(self) -> dict[Place, int]:
-        """Return the lag by (topic, partition), for partitions with offsets and for those that members subscribe to.
+    @property
+    def lag(self) -> int:
+        """The sum of the lags of all partitions."""
+    @property
+    def lags(self) -> dict[Place, int]:
+        """The lag by (topic, partition), for partitions with offsets and for those that members subscribe to.
 
         The lag is the high watermark minus the committed offset, or 0 if only transaction markers are left in between.
         Without a committed offset, it is the number of records since a consumer started at the end of the log
@@ -365,9 +422,6 @@ class Group(Mirror):
         A group with the consumer protocol may also be "Assigning" or "Reconciling". A group that does not exist is
         "Dead".
         """
-    @property
-    def total_lag(self) -> int:
-        """The sum of the lags of all partitions."""
     async def wait_for_commit(self, topic: str, partition: int, offset: int, timeout: float | None = None) -> int:
         """Wait until the committed offset of a partition is at least `offset`, and return it.
 
@@ -449,14 +503,25 @@ class OpenTransaction(Mirror):
         headers: HeaderPairs | None = None,
         timestamp: Time | None = None,
         partition: int | None = None,
-    ) -> OpenTransaction:
-        """Append a record in the transaction. The arguments are those of `Topic.send`.
+    ) -> Record:
+        """Append a record in the transaction, and return it. The arguments are those of `Topic.send`.
 
         Raises KafkaError with PRODUCER_FENCED if another producer has begun a transaction with this id, and with the
         code that a producer would get otherwise.
         """
     async def send_offsets(self, group_id: str, offsets: Mapping[Place, int]) -> OpenTransaction:
         """Add offsets of a consumer group to the transaction, by (topic, partition). They are committed with it."""
+    async def __aenter__(self) -> Self: ...
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+class Hold(Mirror):
+    """A condition; see `kafkalet.testing.hold.Hold`. Use it with `async with`, or await `release`."""
+
+    sync: SyncHold
+    async def release(self) -> None:
+        """End the condition. A second call has no effect."""
     async def __aenter__(self) -> Self: ...
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -489,8 +554,8 @@ class Clock(Mirror):
     sync: SyncMovableClock
     async def advance(
         self,
-        ms: float = 0,
         *,
+        milliseconds: float = 0,
         seconds: float = 0,
         minutes: float = 0,
         hours: float = 0,
@@ -519,7 +584,7 @@ class Requests(Mirror):
     def __iter__(self) -> Iterator[Request]: ...
     def __len__(self) -> int:
         """Return the number of requests that are kept."""
-    def between(self, start: Moment, end: Moment | None = None) -> Requests:
+    def between(self, start: AnyMoment, end: AnyMoment | None = None) -> Requests:
         """Select the requests that arrived in a period. Without `end`, it has no end.
 
         `start` and `end` are marks (see `mark`), datetimes, or milliseconds since 1970, by the clock of this machine.
@@ -534,18 +599,12 @@ class Requests(Mirror):
         topic: str | None = None,
         errors: bool | str | Iterable[str] | None = None,
     ) -> int:
-        """Return the number of requests since the start or the last `clear`. The arguments are those of `of`.
+        """Return the number of requests since the start or the last `clear`. The arguments are those of `filter`.
 
         Raises LookupError if the number is unknown because the journal has dropped requests. A count by API and client
         id is always known.
         """
-    @overload
-    async def last(self, *, client_id: str | None = None) -> Request: ...
-    @overload
-    async def last(self, n: int, *, client_id: str | None = None) -> list[Request]: ...
-    async def mark(self) -> Mark:
-        """Return the current moment, for `between`. Later requests arrive after it."""
-    def of(
+    def filter(
         self,
         *apis: str,
         client_id: str | None = None,
@@ -558,6 +617,19 @@ class Requests(Mirror):
         topics with new data. `errors` is True for responses with any error, False for those without, or names of
         errors. Raises ValueError if an API or an error does not exist.
         """
+    @overload
+    async def last(self, *, client_id: str | None = None) -> Request: ...
+    @overload
+    async def last(self, n: int, *, client_id: str | None = None) -> list[Request]: ...
+    async def mark(self) -> Moment:
+        """Return the current moment, for `between`. Later requests arrive after it."""
+    @property
+    def unsupported(self) -> list[Unsupported]:
+        """The requests for APIs or versions that the broker does not serve; each client, API and version once.
+
+        They do not depend on the selection. ApiVersions is an exception: a client may send it in any version to find
+        out which versions are served.
+        """
     async def wait_for(
         self,
         *apis: str,
@@ -568,7 +640,7 @@ class Requests(Mirror):
         where: Callable[[Request], object] | None = None,
         timeout: float | None = None,
     ) -> list[Request]:
-        """Wait until there are at least `n` requests, and return them. The arguments are those of `of`.
+        """Wait until there are at least `n` requests, and return them. The arguments are those of `filter`.
 
         A request counts when it arrives, even if it has no response yet. `where` is called with each request and
         returns whether it counts. Requests from before the call count as well; use `clear` or `between` to exclude
@@ -587,14 +659,8 @@ class Acls(Mirror):
 
         Raises RuntimeError if the cluster has no authorizer.
         """
-    @property
-    def all(self) -> list[Acl]:
-        """The ACLs, in the order of their creation."""
     async def remove(self, *acls: str | Acl) -> None:
         """Delete ACLs. Raises ValueError, and deletes nothing, if one of them does not exist."""
-    @property
-    def texts(self) -> list[str]:
-        """The ACLs as texts, in the order of their creation."""
 
 class Users(Mirror):
     """The users who can log in with a password; see `kafkalet.testing.security.Users`."""
@@ -608,9 +674,6 @@ class Users(Mirror):
 
         Connections of the user stay open. Raises RuntimeError if no listener uses SASL.
         """
-    @property
-    def names(self) -> list[str]:
-        """The names of the users."""
     async def remove(self, name: str) -> None:
         """Remove a user, who can no longer log in. Connections of the user stay open. Raises ValueError if unknown."""
 
@@ -643,6 +706,8 @@ class Cluster(Mirror):
 
         Raises ValueError if there is no such broker.
         """
+    def brokers(self) -> list[BrokerNode]:
+        """Return the brokers, running or stopped, by id."""
     async def client_config(
         self,
         user: str | None = None,
@@ -670,41 +735,46 @@ class Cluster(Mirror):
     @property
     def connections(self) -> list[ClientConnection]:
         """The open connections of clients, to reset them, half-close them, or turn them into black holes."""
-    async def create_topic(
-        self,
-        name: str,
-        partitions: int = -1,
-        replication_factor: int = -1,
-        config: Mapping[str, PropertyValue] | None = None,
-        assignments: Sequence[Sequence[int]] | None = None,
-    ) -> None:
-        """Create a topic.
-
-        By default, `partitions` and `replication_factor` are those of the broker properties `num.partitions` and
-        `default.replication.factor`. Alternatively, `assignments` lists the broker ids of each partition's replicas,
-        the leader first.
-
-        Raises KafkaError with the code that CreateTopics returns: INVALID_TOPIC_EXCEPTION, TOPIC_ALREADY_EXISTS,
-        INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT or INVALID_CONFIG.
-        """
-    async def delete_topic(self, name: str) -> None:
-        """Delete a topic and its logs.
-
-        Raises KafkaError with UNKNOWN_TOPIC_OR_PARTITION if the topic does not exist.
-        """
-    async def elect_leader(self, topic: str, partition: int, node_id: int) -> None:
-        """Make a broker the leader of a partition, in a new leader epoch.
-
-        Raises KafkaError with PREFERRED_LEADER_NOT_AVAILABLE if its replica is not in sync.
-        """
-    async def fail_log_dir(self, log_dir: int | str | os.PathLike[str] = 0, broker: int | None = None) -> None:
-        """Make a log directory of a broker fail, as if its disk broke: it is offline until `restore_log_dir`.
+    async def fail_log_dir(self, log_dir: int | str | os.PathLike[str] = 0, broker: int | None = None) -> Hold:
+        """Make a log directory of a broker fail, as if its disk broke: it is offline until the result is released.
 
         Its partitions return KAFKA_STORAGE_ERROR. Other in-sync replicas become leaders; without one, a partition has
-        no leader. `log_dir` is the number of the directory in `data_dir`, or its path. `broker` is only needed if there
-        are several. Raises ValueError if the directory does not exist or is offline already.
+        no leader. The release is like a repair of the disk and a restart of the broker: the logs in the directory are
+        recovered, and its replicas lead or follow again. It raises OSError if the directory cannot be used.
+
+        `log_dir` is the number of the directory in `data_dir`, or its path. `broker` is only needed if there are
+        several. Raises ValueError if the directory does not exist or is offline already.
         """
-    def fault(self, api: str | Iterable[str] | None = None, **options: Unpack[FaultOptions]) -> Fault:
+    def fault(
+        self,
+        api: str | Iterable[str] | None = None,
+        *,
+        error: str | Code | None = None,
+        delay: float | None = None,
+        hang: bool = False,
+        barrier: int | None = None,
+        drop_response: bool = False,
+        disconnect: Literal["before", "after"] | None = None,
+        corrupt: bool | int = False,
+        truncate: int | None = None,
+        throttle: float | None = None,
+        bandwidth: float | None = None,
+        respond: Callable[[Any, Any], object] | None = None,
+        topic: str | re.Pattern[str] | None = None,
+        partition: int | None = None,
+        group: str | re.Pattern[str] | None = None,
+        client_id: str | re.Pattern[str] | None = None,
+        version: int | range | None = None,
+        broker: int | None = None,
+        when: Callable[[Any], object] | None = None,
+        times: int | None = None,
+        nth: int | None = None,
+        every: int | None = None,
+        probability: float | None = None,
+        seed: int = 0,
+        strict: bool = True,
+        **unknown: Never,
+    ) -> Fault:
         """Make requests fail. `api` is the name of an API, as in "Produce", a list of names, or None for all.
 
         What happens to a request:
@@ -724,12 +794,16 @@ class Cluster(Mirror):
           records of each partition, so that their CRC is wrong. A response without records does not count, but later
           faults do not get its request.
         * `truncate`: the connection is closed after this number of bytes of the response, including its size field.
-        * `throttle_ms`: the response has this throttle time, and the broker mutes the client for as long.
+        * `throttle`: the response has this throttle time in seconds, and the broker mutes the client for as long.
         * `bandwidth`: the response is sent at this number of bytes per second. When the fault ends, the rest is sent
           immediately.
 
-        One of `delay`, `hang` and `barrier` can be combined with any other option. `throttle_ms` and `bandwidth` can be
-        combined with options that send a whole response.
+        * `respond`: this function is called with the decoded request and the decoded response (see
+          kafkalet.protocol.messages). It may change the response, or return another one, or return `kafkalet.DROP`,
+          which drops the response like `drop_response`. With `error`, the response is that with the error.
+
+        One of `delay`, `hang` and `barrier` can be combined with any other option. `throttle`, `bandwidth` and
+        `respond` can be combined with options that send a whole response.
 
         Which requests match: those that name this `topic`, `partition` and `group`, sent by this `client_id`, in this
         `version` (a number or a range) to this `broker` (an id), for which `when` returns true. It is called with the
@@ -755,11 +829,14 @@ class Cluster(Mirror):
 
         The state of a group that does not exist is "Dead".
         """
-    async def hold_replication(self, node_id: int, topic: str | None = None, partition: int | None = None) -> None:
+    def groups(self) -> list[Group]:
+        """Return the consumer groups, by id. Those on a stopped broker without another replica are left out."""
+    async def hold_replication(self, broker: int, topic: str | None = None, partition: int | None = None) -> Hold:
         """Stop a broker's replicas from following their leaders: all replicas, those of one topic, or a single one.
 
-        The topic must exist, and the broker must have a replica of it. A replica that is currently the leader is
-        affected once another replica becomes the leader. Deleting the topic ends the hold.
+        When the result is released, the replicas catch up before `release` returns. The topic must exist, and the
+        broker must have a replica of it. A replica that is currently the leader is affected once another replica
+        becomes the leader. Deleting the topic ends the hold.
         """
     @property
     def is_running(self) -> bool:
@@ -770,11 +847,6 @@ class Cluster(Mirror):
         """Write the settings of `client_config(..., client="java")` to a properties file, and return its path.
 
         The command-line tools of Kafka take the file as `--command-config`. It is removed when the cluster stops.
-        """
-    def log(self, topic: str, partition: int = 0) -> LogView:
-        """Return a view of the log of a partition's leader.
-
-        Raises KafkaError with UNKNOWN_TOPIC_OR_PARTITION if the partition does not exist.
         """
     async def move_coordinator(
         self, *, group: str | None = None, transactional_id: str | None = None, to: int | None = None
@@ -787,28 +859,17 @@ class Cluster(Mirror):
         """
     def now_ms(self) -> int:
         """Return the time of the brokers, in milliseconds since 1970."""
-    def open_transaction(self, transactional_id: str, timeout_ms: int = 60000) -> OpenTransaction:
+    def open_transaction(self, transactional_id: str, timeout: float = 60.0) -> OpenTransaction:
         """Return a context manager that begins a transaction, without a client.
 
         The transaction fences an older producer with this transactional id. It is committed at the end of the block,
-        and aborted on an exception. The coordinator aborts it if it is still open after `timeout_ms` milliseconds.
+        and aborted on an exception. The coordinator aborts it if it is still open after `timeout` seconds.
         """
-    async def produce(self, topic: str, partition: int, records: bytes | bytearray | memoryview) -> int:
-        """Append an encoded record batch, such as one from `kafkalet.protocol.records.build`. Return its first offset.
-
-        The batch is validated like a batch from any producer. Raises KafkaError with the code that Produce returns, or
-        ValueError if the bytes are not a complete batch. To write plain keys and values, use a Kafka client.
-        """
-    def refuse_connections(self, broker: int | None = None) -> AbstractContextManager[None]:
-        """Refuse new connections to a broker, or to all, until the end of the `with` block.
+    def refuse_connections(self, broker: int | None = None) -> Hold:
+        """Refuse new connections to a broker, or to all, until the result is released.
 
         Open connections continue; to end them, call `reset` on each of `connections`. A broker that is restarted in the
-        block also refuses connections. `Cluster.reset` ends the refusal.
-        """
-    async def release_replication(self, node_id: int, topic: str | None = None, partition: int | None = None) -> None:
-        """Undo a `hold_replication` call with the same arguments. The replicas catch up before this method returns.
-
-        Raises ValueError if `hold_replication` was not called with these arguments.
+        meantime also refuses connections.
         """
     async def remove_faults(self) -> None:
         """Remove all faults, and forget whether they have fired."""
@@ -829,12 +890,6 @@ class Cluster(Mirror):
         brokers. Groups have their committed offsets but no members; running members join again. Leader epochs are
         higher than before, because clients ignore older ones. Raises ValueError, and changes nothing, if the snapshot
         has another number of brokers, other broker ids, or configs that this release does not allow.
-        """
-    async def restore_log_dir(self, log_dir: int | str | os.PathLike[str] = 0, broker: int | None = None) -> None:
-        """Undo `fail_log_dir`, as if the disk was repaired and the broker restarted.
-
-        The logs in the directory are recovered, and its replicas lead or follow again. Raises ValueError if the
-        directory is not offline, and OSError if it cannot be used.
         """
     async def roll(self, timeout: float | None = None) -> None:
         """Restart every running broker, one after the other, each on the same port (a rolling restart).
@@ -886,10 +941,11 @@ class Cluster(Mirror):
         configs, quotas, ACLs and SCRAM credentials, but not the clock, held replication or high watermarks, or offsets
         committed with OffsetCommit v0. Clients are not disturbed. Raises RuntimeError if a broker is stopped.
         """
-    async def start_broker(self, node_id: int) -> None:
-        """Start a stopped broker again, on the same port."""
-    async def stop_broker(self, node_id: int) -> None:
-        """Stop a broker. Its listener closes, and other replicas become leaders of its partitions."""
+    @property
+    def timeout(self) -> float:
+        """The timeout of waits that specify none, in seconds."""
+    @timeout.setter
+    def timeout(self, seconds: float) -> None: ...
     def topic(
         self,
         name: str,
@@ -903,19 +959,20 @@ class Cluster(Mirror):
         first `send` creates it with the broker's defaults. Raises ValueError if the topic exists with other partitions
         or config.
         """
+    def topics(self, *, internal: bool = False) -> list[Topic]:
+        """Return the topics, by name; with `internal`, those that Kafka creates for itself as well."""
     def transaction(self, transactional_id: str) -> Transaction:
         """Return the transaction of a transactional id, to read its state, wait for it, or abort the transaction.
 
         The state of a transactional id that no producer has used is "Dead".
         """
+    def transactions(self) -> list[Transaction]:
+        """Return the transactions of all transactional ids, by id, like `groups`."""
     async def unfired_faults(self) -> list[str]:
         """For each fault that has fired less often than expected, return what happened instead.
 
         Faults whose `with` block has ended are not included. May be called after the cluster has stopped.
         """
-    @property
-    def unimplemented_calls(self) -> dict[str, int]:
-        """The number of requests for each API that kafkalet does not implement, as in `{"ShareFetch": 2}`."""
     @property
     def users(self) -> Users:
         """The users who can log in with a password, to add and remove them while the cluster is running."""

@@ -3,7 +3,7 @@
 `SystemClock` is the wall clock, with the timers of an event loop. Tests use clocks that they can advance:
 
     kafkalet.Clock          real time plus an offset (testing/clock.py)
-    kafkalet.ManualClock    stands still until it is advanced
+    Clock.frozen()          stands still until it is advanced
 
     clock.advance(days=8)   runs all timers that become due, in order, before it returns
 
@@ -175,8 +175,8 @@ class MovableClock(ABC):
 
     def advance(
         self,
-        ms: float = 0,
         *,
+        milliseconds: float = 0,
         seconds: float = 0,
         minutes: float = 0,
         hours: float = 0,
@@ -193,8 +193,8 @@ class MovableClock(ABC):
         TypeError or ValueError if an argument is not a number, or if the sum is negative or leads beyond the year 9999.
         Raises RuntimeError if it is called in an event loop while another thread is advancing the clock.
         """
-        _check_numbers(ms=ms, seconds=seconds, minutes=minutes, hours=hours, days=days)
-        step = ms + 1000 * (seconds + 60 * (minutes + 60 * (hours + 24 * days)))
+        _check_numbers(milliseconds=milliseconds, seconds=seconds, minutes=minutes, hours=hours, days=days)
+        step = milliseconds + 1000 * (seconds + 60 * (minutes + 60 * (hours + 24 * days)))
         step_ms = int(max(-_LATEST_MS, min(step, 2 * _LATEST_MS)))  # the sum may be infinite
         if step_ms < 0:
             raise ValueError(f"a clock cannot be advanced by {step_ms} ms; time does not go back")

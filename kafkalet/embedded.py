@@ -62,8 +62,9 @@ class EmbeddedCluster:
         self._check(brokers, host, port, clock)
         arguments.text('version, as in "3.9",', version)
         release = Release.of(version)
-        self.timeout = arguments.seconds("timeout", timeout)
-        """The timeout of waits that specify none, in seconds."""
+        self.timeout = timeout
+        self._turns: dict[str, int] = {}
+        """How often a test has sent records without a key to each topic, which determines their next partition."""
         given, own = arguments.broker_properties(config)
         short_forms: ShortForms | None = None
         if tls is not False or users is not None or super_users != () or acls != ():
@@ -114,9 +115,20 @@ class EmbeddedCluster:
             arguments.port(f"the port of the last of {brokers} brokers", last_port)
         arguments.text("host", host)
         if clock is not None and not isinstance(clock, Clock):
-            raise TypeError(
-                f"clock must be a kafkalet.Clock, a kafkalet.ManualClock or another clock, not {arguments.shown(clock)}"
-            )
+            raise TypeError(f"clock must be a kafkalet.Clock or another clock, not {arguments.shown(clock)}")
+
+    @property
+    def timeout(self) -> float:
+        """The timeout of waits that specify none, in seconds."""
+        return self._timeout
+
+    @timeout.setter
+    def timeout(self, seconds: float) -> None:
+        self._timeout = arguments.seconds("timeout", seconds)
+
+    def now_ms(self) -> int:
+        """Return the time of the brokers, in milliseconds since 1970."""
+        return self._server.clock.now_ms()
 
     def _make_read_only(self) -> None:
         if not self._server.has_data_directory:
@@ -200,7 +212,7 @@ class EmbeddedCluster:
         if not self.is_running:
             raise self._server.host.not_running()
         if not endpoints:
-            raise RuntimeError(f"every broker of this {type(self).__name__} is stopped; start one with start_broker()")
+            raise RuntimeError(f"every broker of this {type(self).__name__} is stopped; broker(id).start() starts one")
         return endpoints
 
 

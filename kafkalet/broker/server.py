@@ -307,7 +307,7 @@ class Server:
         self.check_node(node_id)
         node = self.nodes.get(node_id)
         if node is None:
-            raise ValueError(f"broker {node_id} is stopped; start_broker({node_id}) starts it")
+            raise ValueError(f"broker {node_id} is stopped; broker({node_id}).start() starts it")
         paths = node.directories.paths
         if isinstance(log_dir, str):
             return node, os.path.abspath(log_dir)
@@ -750,7 +750,7 @@ class Server:
         """
         self.check_node(node_id)
         if node_id not in self.nodes:
-            raise ValueError(f"broker {node_id} is already stopped; start_broker({node_id}) starts it again")
+            raise ValueError(f"broker {node_id} is already stopped; broker({node_id}).start() starts it again")
         del self.nodes[node_id]
         broker = self.brokers.pop(node_id)
         if (endpoint := self.metadata.endpoints.pop(node_id, None)) is not None:
@@ -767,7 +767,7 @@ class Server:
         """Restart a stopped broker on the port that it used before."""
         self.check_node(node_id)
         if node_id in self.nodes or not self._addresses.is_reserved(node_id):
-            raise ValueError(f"broker {node_id} is already running; start_broker only starts stopped brokers")
+            raise ValueError(f"broker {node_id} is already running")
         loop = self.host.loop
         try:
             broker = self._open_broker(node_id, loop)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from kafkalet.formats import parse_uuid, uuid_text
-from kafkalet.testing.topic import Mark
+from kafkalet.testing.topic import TopicMark
 
 from .shapes import INT32_MAX, Field, Integer, Json, ListOf, Malformed, Nullable, Object, Text, shown
 
@@ -114,14 +114,14 @@ def read_base64(given: str, name: str) -> bytes:
         raise Malformed(f"{name} is not base64") from None
 
 
-def mark_text(mark: Mark) -> str:
+def mark_text(mark: TopicMark) -> str:
     """Return a mark as text, which is opaque to clients."""
     topic_id = "" if mark.topic_id is None else uuid_text(mark.topic_id)
     ends = ",".join(f"{offset}.{mark.epochs[partition]}" for partition, offset in sorted(mark.offsets.items()))
     return f"{mark.topic}:{topic_id}:{ends}"
 
 
-def read_mark(text: str | None, topic: str) -> Mark | None:
+def read_mark(text: str | None, topic: str) -> TopicMark | None:
     """Return the mark that `mark_text` wrote. Raises Malformed if it is not a mark in the topic."""
     if text is None:
         return None
@@ -129,7 +129,7 @@ def read_mark(text: str | None, topic: str) -> Mark | None:
     if match is None or match[1] != topic:
         raise Malformed(f"since is {shown(text)}, which is not a mark in topic {topic}; get one from /mark")
     ends = [each.split(".") for each in match[3].split(",") if each]
-    return Mark(
+    return TopicMark(
         topic,
         {partition: int(offset) for partition, (offset, _) in enumerate(ends)},
         parse_uuid(match[2]) if match[2] else None,

@@ -5,15 +5,38 @@ They are the arguments of `kafkalet.Cluster`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict
 
-from kafkalet.broker.cluster.new_topics import checked_topics
-
-from .options import ClusterOptions
+from kafkalet.broker.arguments import BrokerProperties, DataDir
+from kafkalet.broker.cluster.new_topics import Topics, checked_topics
+from kafkalet.broker.security.acl import Acl
+from kafkalet.clock import Clock
 
 if TYPE_CHECKING:
     from .cluster import Cluster
+
+
+class ClusterOptions(TypedDict, total=False):
+    """The arguments of `kafkalet.Cluster`, which describes them."""
+
+    brokers: int
+    host: str
+    port: int
+    advertise: tuple[str, int] | None
+    racks: Sequence[str] | None
+    data_dir: DataDir | None
+    read_only: bool
+    config: BrokerProperties | None
+    topics: Topics
+    version: str
+    clock: Clock | None
+    tls: bool
+    users: Mapping[str, str] | None
+    super_users: Mapping[str, str] | Iterable[str]
+    acls: Iterable[str | Acl]
+    timeout: float
+
 
 NAMES = tuple(ClusterOptions.__annotations__)
 OF_THE_MARKER = ("env", "needs")

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from kafkalet.broker.security.tls.certificate_authority import CertificateAuthority
     from kafkalet.broker.security.tls.certificate_tools import Issued
     from kafkalet.clock import Clock
-
-    from .operations import ClusterOperations
+    from kafkalet.embedded import EmbeddedCluster
 
 OAUTHBEARER = "OAUTHBEARER"
 TOKEN_MS = 3_600_000
@@ -68,7 +67,7 @@ class Access(NamedTuple):
         return unsecured_token({"sub": self.user, "iat": now_s, "exp": now_s + TOKEN_MS / 1000})
 
 
-def access_of(cluster: ClusterOperations, user: str | None, mechanism: str | None, listener: str | None) -> Access:
+def access_of(cluster: EmbeddedCluster, user: str | None, mechanism: str | None, listener: str | None) -> Access:
     """Return what a client of a user needs to connect. Raises ValueError."""
     for what, value in (("user", user), ("mechanism", mechanism), ("listener", listener)):
         if value is not None:
@@ -142,14 +141,12 @@ def _issued(authority: CertificateAuthority, user: str) -> Issued:
         raise ValueError(str(error)) from error
 
 
-def _known(cluster: ClusterOperations) -> str:
+def _known(cluster: EmbeddedCluster) -> str:
     names = cluster._server.call(lambda: list(cluster._server.users))
     return f"one of {', '.join(names)}" if names else "after adding one with users.add()"
 
 
-def _listener(
-    cluster: ClusterOperations, user: str | None, mechanism: str | None, name: str | None
-) -> ListenerSettings:
+def _listener(cluster: EmbeddedCluster, user: str | None, mechanism: str | None, name: str | None) -> ListenerSettings:
     """Return the listener with this name, or the first one that suits the user and the mechanism."""
     listeners = [each for each in listeners_of(cluster._server.config) if each.is_advertised]
     if name is not None:

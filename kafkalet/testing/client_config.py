@@ -15,7 +15,7 @@ from kafkalet.jaas import login_module_text
 from .client_access import OAUTHBEARER, Access, access_of
 
 if TYPE_CHECKING:
-    from .operations import ClusterOperations
+    from kafkalet.embedded import EmbeddedCluster
 
 
 def confluent_kafka(access: Access) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def java(access: Access) -> dict[str, Any]:
 
 
 def client_config(
-    cluster: ClusterOperations, user: str | None, client: str, mechanism: str | None, listener: str | None
+    cluster: EmbeddedCluster, user: str | None, client: str, mechanism: str | None, listener: str | None
 ) -> dict[str, Any]:
     """Return the settings of a client; see `Cluster.client_config`."""
     if arguments.text("client", client) not in CLIENTS:

@@ -9,8 +9,7 @@ from kafkalet.clock import elapsed_s
 
 if TYPE_CHECKING:
     from kafkalet.broker.network.exchange import Exchange
-
-    from .operations import ClusterOperations
+    from kafkalet.embedded import EmbeddedCluster
 
 MOST_LINES = 20
 """Most lines of a part of a description."""
@@ -18,7 +17,7 @@ MOST_CHARS = 300
 """Longer lines are truncated."""
 
 
-def what_clients_do(cluster: ClusterOperations) -> list[str]:
+def what_clients_do(cluster: EmbeddedCluster) -> list[str]:
     """Return lines for each connected client: the requests that wait for a response, and for how long, or the last one.
 
     Never raises an exception.
@@ -26,7 +25,7 @@ def what_clients_do(cluster: ClusterOperations) -> list[str]:
     return list(limited(safely(cluster, lambda: _clients(cluster)), MOST_LINES)) or ["no client is connected"]
 
 
-def safely(cluster: ClusterOperations, read: Callable[[], list[str]]) -> list[str]:
+def safely(cluster: EmbeddedCluster, read: Callable[[], list[str]]) -> list[str]:
     """Call `read` in the loop of the cluster. An exception becomes the only line."""
     try:
         return cluster._server.call(read)
@@ -42,7 +41,7 @@ def limited(lines: list[str], most: int) -> Iterator[str]:
         yield f"... {len(lines) - most} more"
 
 
-def _clients(cluster: ClusterOperations) -> list[str]:
+def _clients(cluster: EmbeddedCluster) -> list[str]:
     journal = cluster._server.journal
     if journal is None:
         contexts = [

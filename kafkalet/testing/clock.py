@@ -86,8 +86,8 @@ class GivenClock(MovableClock):
 
     def advance(
         self,
-        ms: float = 0,
         *,
+        milliseconds: float = 0,
         seconds: float = 0,
         minutes: float = 0,
         hours: float = 0,

@@ -11,23 +11,25 @@ All methods are thread-safe. The module of each feature is imported when it is f
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Unpack
+import os
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, Never
 
 from kafkalet.broker import arguments
 from kafkalet.broker.arguments import PropertyValue
-
-from .operations import ClusterOperations
+from kafkalet.embedded import EmbeddedCluster
 
 if TYPE_CHECKING:
+    from kafkalet.broker.cluster.compaction import CleanedPartition, RetainedPartition
     from kafkalet.clock import Clock, MovableClock
+    from kafkalet.protocol.errors import Code
 
     from .connections import ClientConnection
     from .faults import Fault
     from .group import Group
+    from .hold import Hold
     from .nodes import BrokerNode
-    from .options import FaultOptions
     from .requests import Requests
     from .security import Acls, Users
     from .snapshot import Snapshot
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from .transaction import OpenTransaction, Transaction
 
 
-class Cluster(ClusterOperations):
+class Cluster(EmbeddedCluster):
     """A cluster of brokers for tests. All options but `brokers` are keyword arguments.
 
     * `brokers` (int, 1): the number of brokers. Their ids are consecutive and start at the property `node.id` or
@@ -63,7 +65,7 @@ class Cluster(ClusterOperations):
     * `version` (str, "newest"): the release to emulate, such as "3.9" or "4.4". "newest" accepts every version of every
       API.
     * `clock` (clock, None): the source of time. The default is a new `kafkalet.Clock`, which shows real time and can be
-      advanced. A `kafkalet.ManualClock` stands still until it is advanced.
+      advanced. `kafkalet.Clock.frozen()` stands still until it is advanced.
     * `tls` (bool, False): True creates certificates, and the brokers listen with TLS unless `config` has other
       listeners.
     * `users` (dict, None): passwords by user name, as in `{"alice": "secret"}`. The brokers listen with SASL, and users
@@ -76,6 +78,8 @@ class Cluster(ClusterOperations):
 
     Raises TypeError or ValueError for an invalid argument. InvalidProperty and UnknownRelease are ValueErrors.
     """
+
+    _has_journal = True
 
     @staticmethod
     def _default_clock() -> Clock:
@@ -131,16 +135,16 @@ class Cluster(ClusterOperations):
 
         return Transaction(self, arguments.text("a transactional id", transactional_id))
 
-    def open_transaction(self, transactional_id: str, timeout_ms: int = 60_000) -> OpenTransaction:
+    def open_transaction(self, transactional_id: str, timeout: float = 60.0) -> OpenTransaction:
         """Return a context manager that begins a transaction, without a client.
 
         The transaction fences an older producer with this transactional id. It is committed at the end of the block,
-        and aborted on an exception. The coordinator aborts it if it is still open after `timeout_ms` milliseconds.
+        and aborted on an exception. The coordinator aborts it if it is still open after `timeout` seconds.
         """
         from .transaction import OpenTransaction
 
         arguments.text("a transactional id", transactional_id)
-        return OpenTransaction(self, transactional_id, arguments.number("timeout_ms", timeout_ms))
+        return OpenTransaction(self, transactional_id, arguments.seconds("timeout", timeout))
 
     def broker(self, node_id: int) -> BrokerNode:
         """Return one broker of the cluster, to stop and start it.
@@ -150,6 +154,31 @@ class Cluster(ClusterOperations):
         from .nodes import BrokerNode
 
         return BrokerNode(self, arguments.number("the id of a broker", node_id))
+
+    # Lists
+
+    def topics(self, *, internal: bool = False) -> list[Topic]:
+        """Return the topics, by name; with `internal`, those that Kafka creates for itself as well."""
+        from .topic import Topic
+
+        topics = self._server.call(lambda: list(self._server.metadata.topics.values()))
+        return [Topic(self, name) for name in sorted(each.name for each in topics if internal or not each.is_internal)]
+
+    def groups(self) -> list[Group]:
+        """Return the consumer groups, by id. Those on a stopped broker without another replica are left out."""
+        from .group import Group, group_ids
+
+        return [Group(self, group_id) for group_id in sorted(self._server.call(lambda: group_ids(self)))]
+
+    def transactions(self) -> list[Transaction]:
+        """Return the transactions of all transactional ids, by id, like `groups`."""
+        from .transaction import Transaction, transactional_ids
+
+        return [Transaction(self, name) for name in sorted(self._server.call(lambda: transactional_ids(self)))]
+
+    def brokers(self) -> list[BrokerNode]:
+        """Return the brokers, running or stopped, by id."""
+        return [self.broker(node_id) for node_id in self._server.node_ids]
 
     @property
     def requests(self) -> Requests:
@@ -177,15 +206,69 @@ class Cluster(ClusterOperations):
 
         return connections(self)
 
-    def refuse_connections(self, broker: int | None = None) -> AbstractContextManager[None]:
-        """Refuse new connections to a broker, or to all, until the end of the `with` block.
+    def refuse_connections(self, broker: int | None = None) -> Hold:
+        """Refuse new connections to a broker, or to all, until the result is released.
 
         Open connections continue; to end them, call `reset` on each of `connections`. A broker that is restarted in the
-        block also refuses connections. `Cluster.reset` ends the refusal.
+        meantime also refuses connections.
         """
-        from .connections import refusing
+        from .connections import refuse_connections
 
-        return refusing(self, broker)
+        return refuse_connections(self, broker)
+
+    def hold_replication(self, broker: int, topic: str | None = None, partition: int | None = None) -> Hold:
+        """Stop a broker's replicas from following their leaders: all replicas, those of one topic, or a single one.
+
+        When the result is released, the replicas catch up before `release` returns. The topic must exist, and the
+        broker must have a replica of it. A replica that is currently the leader is affected once another replica
+        becomes the leader. Deleting the topic ends the hold.
+        """
+        from .hold import Hold
+
+        arguments.number("the id of a broker", broker)
+        if topic is not None:
+            arguments.text("the name of a topic", topic)
+        if partition is not None:
+            arguments.number("the number of a partition", partition)
+        server = self._server
+        server.call(lambda: server.hold_replication(broker, topic, partition))
+        place = "" if topic is None else f" of {topic}" if partition is None else f" of {topic}-{partition}"
+        return Hold(
+            self,
+            f"replicas{place} on broker {broker} do not follow",
+            lambda: server.leadership.release(broker, topic, partition),
+        )
+
+    def fail_log_dir(self, log_dir: int | str | os.PathLike[str] = 0, broker: int | None = None) -> Hold:
+        """Make a log directory of a broker fail, as if its disk broke: it is offline until the result is released.
+
+        Its partitions return KAFKA_STORAGE_ERROR. Other in-sync replicas become leaders; without one, a partition has
+        no leader. The release is like a repair of the disk and a restart of the broker: the logs in the directory are
+        recovered, and its replicas lead or follow again. It raises OSError if the directory cannot be used.
+
+        `log_dir` is the number of the directory in `data_dir`, or its path. `broker` is only needed if there are
+        several. Raises ValueError if the directory does not exist or is offline already.
+        """
+        from .hold import Hold
+
+        server, chosen = self._server, self._only_broker(broker)
+        directory = log_dir if isinstance(log_dir, int) else os.fspath(log_dir)
+        if isinstance(directory, int):
+            arguments.number("the number of a log directory", directory)
+        server.call(lambda: server.fail_log_directory(chosen, directory))
+        return Hold(
+            self,
+            f"log directory {directory} of broker {chosen} is offline",
+            lambda: server.restore_log_directory(chosen, directory),
+        )
+
+    def _only_broker(self, broker: int | None) -> int:
+        if broker is not None:
+            return arguments.number("the id of a broker", broker)
+        known = self._server.node_ids
+        if len(known) != 1:
+            raise ValueError(f"broker is missing; name one of {', '.join(map(str, known))}")
+        return known[0]
 
     def move_coordinator(
         self, *, group: str | None = None, transactional_id: str | None = None, to: int | None = None
@@ -209,6 +292,29 @@ class Cluster(ClusterOperations):
         from .moves import roll
 
         roll(self, timeout)
+
+    # Maintenance
+
+    def run_cleaner(self, *, roll: bool = False) -> list[CleanedPartition]:
+        """Compact all logs for which it is time, by Kafka's rules and the clock of the brokers. Return what was done.
+
+        In the background, this happens every `log.cleaner.backoff.ms`. It is time if more than
+        `min.cleanable.dirty.ratio` of a log has not been compacted yet, or if a record has not been compacted for
+        `max.compaction.lag.ms`. The active segment of a log is never compacted, and neither are records that are
+        younger than `min.compaction.lag.ms` or not below the last stable offset. With `roll`, the active segments are
+        rolled first, so that records which were just written can be compacted.
+
+        Each replica that was compacted is in the result once. The call returns when no log is due anymore.
+        """
+        return self._server.run_cleaner(roll=roll)
+
+    def run_retention(self) -> list[RetainedPartition]:
+        """Delete all expired segments now, by `retention.ms`, `retention.bytes` and the clock of the brokers.
+
+        In the background, this happens every `log.retention.check.interval.ms`. Return the replicas whose segments
+        were deleted.
+        """
+        return self._server.call(self._server.run_retention)
 
     # Security
 
@@ -264,7 +370,36 @@ class Cluster(ClusterOperations):
 
     _faults: tuple[Fault, ...] = ()
 
-    def fault(self, api: str | Iterable[str] | None = None, **options: Unpack[FaultOptions]) -> Fault:
+    def fault(
+        self,
+        api: str | Iterable[str] | None = None,
+        *,
+        error: str | Code | None = None,
+        delay: float | None = None,
+        hang: bool = False,
+        barrier: int | None = None,
+        drop_response: bool = False,
+        disconnect: Literal["before", "after"] | None = None,
+        corrupt: bool | int = False,
+        truncate: int | None = None,
+        throttle: float | None = None,
+        bandwidth: float | None = None,
+        respond: Callable[[Any, Any], object] | None = None,
+        topic: str | re.Pattern[str] | None = None,
+        partition: int | None = None,
+        group: str | re.Pattern[str] | None = None,
+        client_id: str | re.Pattern[str] | None = None,
+        version: int | range | None = None,
+        broker: int | None = None,
+        when: Callable[[Any], object] | None = None,
+        times: int | None = None,
+        nth: int | None = None,
+        every: int | None = None,
+        probability: float | None = None,
+        seed: int = 0,
+        strict: bool = True,
+        **unknown: Never,
+    ) -> Fault:
         """Make requests fail. `api` is the name of an API, as in "Produce", a list of names, or None for all.
 
         What happens to a request:
@@ -284,12 +419,16 @@ class Cluster(ClusterOperations):
           records of each partition, so that their CRC is wrong. A response without records does not count, but later
           faults do not get its request.
         * `truncate`: the connection is closed after this number of bytes of the response, including its size field.
-        * `throttle_ms`: the response has this throttle time, and the broker mutes the client for as long.
+        * `throttle`: the response has this throttle time in seconds, and the broker mutes the client for as long.
         * `bandwidth`: the response is sent at this number of bytes per second. When the fault ends, the rest is sent
           immediately.
 
-        One of `delay`, `hang` and `barrier` can be combined with any other option. `throttle_ms` and `bandwidth` can be
-        combined with options that send a whole response.
+        * `respond`: this function is called with the decoded request and the decoded response (see
+          kafkalet.protocol.messages). It may change the response, or return another one, or return `kafkalet.DROP`,
+          which drops the response like `drop_response`. With `error`, the response is that with the error.
+
+        One of `delay`, `hang` and `barrier` can be combined with any other option. `throttle`, `bandwidth` and
+        `respond` can be combined with options that send a whole response.
 
         Which requests match: those that name this `topic`, `partition` and `group`, sent by this `client_id`, in this
         `version` (a number or a range) to this `broker` (an id), for which `when` returns true. It is called with the
@@ -307,6 +446,9 @@ class Cluster(ClusterOperations):
 
         Raises ValueError if an option is invalid, for example because the response has no field for the error.
         """
+        options: dict[str, Any] = {**locals(), **unknown}
+        for name in ("self", "api", "unknown"):
+            del options[name]
         from .faults import set_fault
 
         fault = set_fault(self, api, options, self._forget_fault)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from kafkalet.broker import arguments
 
+from .hold import Hold
+
 if TYPE_CHECKING:
     from kafkalet.broker.network.connection import Connection
-
-    from .operations import ClusterOperations
+    from kafkalet.embedded import EmbeddedCluster
 
 
 class ClientConnection:
     """A connection of a client to a broker. The methods have no effect after it has been closed."""
 
-    def __init__(self, cluster: ClusterOperations, broker: int, connection: Connection) -> None:
+    def __init__(self, cluster: EmbeddedCluster, broker: int, connection: Connection) -> None:
         self._cluster = cluster
         self._connection = connection
         self.broker = broker
@@ -52,7 +51,7 @@ class ClientConnection:
         self._cluster._server.call(self._connection.black_hole)
 
 
-def connections(cluster: ClusterOperations) -> list[ClientConnection]:
+def connections(cluster: EmbeddedCluster) -> list[ClientConnection]:
     """Return the open connections of all brokers, the oldest of each broker first."""
     brokers = cluster._server.brokers
     return cluster._server.call(
@@ -64,18 +63,15 @@ def connections(cluster: ClusterOperations) -> list[ClientConnection]:
     )
 
 
-@contextmanager
-def refusing(cluster: ClusterOperations, broker: int | None) -> Iterator[None]:
-    """Refuse new connections to a broker, or to all, until the end of the `with` block."""
+def refuse_connections(cluster: EmbeddedCluster, broker: int | None) -> Hold:
+    """Refuse new connections to a broker, or to all; see `Cluster.refuse_connections`."""
     server = cluster._server
     if broker is not None:
         server.call(lambda: server.check_node(arguments.number("broker", broker)))
 
     def refuse() -> list[int]:
         node_ids = server.node_ids if broker is None else [broker]
-        changed = [
-            node_id for node_id in node_ids if node_id not in server.refusing
-        ]  # brokers of an outer block are not included
+        changed = [node_id for node_id in node_ids if node_id not in server.refusing]  # without those of other holds
         for node_id in changed:
             server.refuse_connections(node_id)
         return changed
@@ -85,8 +81,5 @@ def refusing(cluster: ClusterOperations, broker: int | None) -> Iterator[None]:
             server.accept_connections(node_id)
 
     changed = server.call(refuse)
-    try:
-        yield
-    finally:
-        if cluster.is_running:
-            server.call(accept)
+    brokers = "all brokers refuse" if broker is None else f"broker {broker} refuses"
+    return Hold(cluster, f"{brokers} connections", accept)

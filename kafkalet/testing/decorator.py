@@ -15,11 +15,11 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, Unpack, overload
 
 from kafkalet.broker.arguments import check_names
 
-from .broker_options import NAMES
+from .broker_options import NAMES, ClusterOptions
 from .lifetime import running
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def with_broker(target: Class, /) -> Class: ...
 @overload
 def with_broker(target: Callable[..., Result], /) -> Callable[..., Result]: ...
 @overload
-def with_broker(**options: Any) -> Decorator: ...
+def with_broker(**options: Unpack[ClusterOptions]) -> Decorator: ...
 def with_broker(target: Any = None, /, **options: Any) -> Any:
     """Decorate a function, a coroutine function or a class: each call gets a new broker as the argument `kafka`.
 

@@ -19,9 +19,9 @@ from kafkalet.clock import SystemClock, elapsed_s
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.batch import batches
 
-from .operations import ClusterOperations
+from .cluster import Cluster
 from .record import Headers, Record
-from .topic import Extent, Mark, Topic
+from .topic import Appended, Extent, Topic, TopicMark
 from .waiting import timeout_s
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ CONNECT_S = 10.0
 _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 _OF_A_TOPIC = frozenset(
     (
-        *("create", "delete", "exists", "mark", "name", "partitions", "records", "send", "send_batch", "send_json"),
-        *("values", "visible", "visible_committed", "wait_for", "wait_until"),
+        *("count", "create", "delete", "exists", "mark", "name", "partition_count", "records", "send", "send_batch"),
+        *("send_json", "values", "wait_for", "wait_until"),
     )
 )
 _OF_A_MARKER = frozenset(("brokers", "env", "needs", "timeout", "topics"))
@@ -77,7 +77,7 @@ class ExternalCluster:
         self._producers: dict[str, Any] = {}
         self._created: list[Topic] = []
         self._turns: dict[str, int] = {}
-        self.brokers = len(self._metadata(CONNECT_S).brokers)
+        self.broker_count = len(self._metadata(CONNECT_S).brokers)
         """The number of brokers."""
 
     def __repr__(self) -> str:
@@ -120,7 +120,11 @@ class ExternalCluster:
         """Return a consumer group, to see its committed offsets and its lag."""
         return ExternalGroup(self, arguments.text("the id of a group", group_id))
 
-    def topics(self) -> dict[str, int]:
+    def topics(self) -> list[Topic]:
+        """Return the topics, by name. Internal ones are left out."""
+        return [self.topic(name) for name in sorted(self.partition_counts()) if not name.startswith("__")]
+
+    def partition_counts(self) -> dict[str, int]:
         """Return the number of partitions of each topic."""
         return {
             name: len(topic.partitions)
@@ -205,7 +209,7 @@ class ExternalTopic(Topic):
     _cluster: Any
 
     def __init__(self, cluster: ExternalCluster, name: str) -> None:
-        super().__init__(cast(ClusterOperations, cluster), name)
+        super().__init__(cast(Cluster, cluster), name)
 
     def __getattribute__(self, name: str) -> Any:
         if not name.startswith("_") and name not in _OF_A_TOPIC and hasattr(Topic, name):
@@ -220,13 +224,16 @@ class ExternalTopic(Topic):
         partitions: int | None = None,
         config: Mapping[str, PropertyValue] | None = None,
         replication_factor: int | None = None,
+        assignments: Sequence[Sequence[int]] | None = None,
     ) -> Topic:
         """Create the topic unless it exists. It is deleted when the test ends.
 
         Raises ValueError if it exists with another number of partitions, and KafkaError if it cannot be created.
         """
+        if assignments is not None:
+            needs("topic.create(assignments=)")
         wanted = arguments.properties(f"the config of topic {self.name}", config)
-        exists_with = self.partitions
+        exists_with = self.partition_count
         if exists_with:
             if partitions not in (None, exists_with):
                 raise ValueError(f"topic {self.name} exists with partitions={exists_with}, not {partitions}")
@@ -256,17 +263,17 @@ class ExternalTopic(Topic):
     @property
     def exists(self) -> bool:
         """Whether the topic has been created."""
-        return self.partitions > 0
+        return self.partition_count > 0
 
     @property
-    def partitions(self) -> int:
+    def partition_count(self) -> int:
         """The number of partitions, or 0 if the topic does not exist."""
-        return int(self._cluster.topics().get(self.name, 0))
+        return int(self._cluster.partition_counts().get(self.name, 0))
 
-    def mark(self) -> Mark:
+    def mark(self) -> TopicMark:
         """Return the current end of the topic, to read or wait for later records only."""
-        places = [(self.name, index) for index in range(self.partitions)]
-        return Mark(self.name, {place[1]: offset for place, offset in _ends(self._cluster, places).items()})
+        places = [(self.name, index) for index in range(self.partition_count)]
+        return TopicMark(self.name, {place[1]: offset for place, offset in _ends(self._cluster, places).items()})
 
     def _extent(self, isolation: StorageIsolation) -> Extent:
         leaders = self._cluster.leaders(self.name)
@@ -285,17 +292,17 @@ class ExternalTopic(Topic):
             raise
         return str(description.topic_id)
 
-    def _after(self, mark: Mark, partition: int) -> int:
+    def _after(self, mark: TopicMark, partition: int) -> int:
         return mark.offsets.get(partition, 0)
 
     def _most_batch_bytes(self, partition: int) -> int:
         return sys.maxsize  # the producer splits them
 
-    def _append(self, batches: Sequence[tuple[int, bytes]]) -> dict[int, int]:
-        first_offsets: dict[int, int] = {}
+    def _append(self, batches: Sequence[tuple[int, bytes]]) -> dict[int, Appended]:
+        found: dict[int, Appended] = {}
         for index, data in batches:
-            first_offsets.setdefault(index, self._cluster.produce(self.name, index, data))
-        return first_offsets
+            found.setdefault(index, Appended(self._cluster.produce(self.name, index, data), -1))
+        return found
 
     def _reader(self, partition: int, isolation: StorageIsolation, offset: int) -> Any:
         return _ExternalReader(self._cluster, self.name, partition, isolation.name == "LAST_STABLE", offset)
@@ -373,8 +380,9 @@ class ExternalGroup:
             raise TypeError("committed() takes a topic and a partition, or neither")
         return offsets.get((topic, partition))
 
-    def lag(self) -> dict[Place, int]:
-        """Return the lag by (topic, partition), for partitions with offsets and for assigned ones.
+    @property
+    def lags(self) -> dict[Place, int]:
+        """The lag by (topic, partition), for partitions with offsets and for assigned ones.
 
         It is the high watermark minus the committed offset, or minus the log start offset if there is none.
         """
@@ -394,18 +402,18 @@ class ExternalGroup:
         }
 
     @property
-    def total_lag(self) -> int:
+    def lag(self) -> int:
         """The sum of the lags of all partitions."""
-        return sum(self.lag().values())
+        return sum(self.lags.values())
 
     def wait_for_lag(self, lag: int = 0, timeout: float | None = None) -> Self:
         """Wait until the total lag is at most `lag`, and at least one partition is known.
 
         Raises AssertionError after `timeout` seconds (by default `cluster.timeout`).
         """
-        seconds = timeout_s(cast(ClusterOperations, self._cluster), timeout)
+        seconds = timeout_s(cast(Cluster, self._cluster), timeout)
         deadline_s = elapsed_s() + seconds
-        while not (lags := self.lag()) or sum(lags.values()) > lag:
+        while not (lags := self.lags) or sum(lags.values()) > lag:
             if elapsed_s() > deadline_s:
                 raise AssertionError(
                     f"group {self.group_id}: waited {seconds:g} s for a lag of {lag}: the lag is {lags}"
@@ -425,7 +433,7 @@ class _Standin:
 
     @property
     def topics(self) -> dict[str, int]:
-        return self._cluster.topics()
+        return self._cluster.partition_counts()
 
     def call(self, function: Callable[[], T]) -> T:
         return function()
@@ -503,8 +511,8 @@ def prepared(cluster: ExternalCluster, options: Mapping[str, Any], brokers: int)
     """
     if impossible := sorted(options.keys() - _OF_A_MARKER):
         needs(", ".join(impossible))
-    if options.get("brokers", brokers) > cluster.brokers:
-        needs(f"brokers ({options.get('brokers', brokers)}, the external cluster has {cluster.brokers})")
+    if options.get("brokers", brokers) > cluster.broker_count:
+        needs(f"brokers ({options.get('brokers', brokers)}, the external cluster has {cluster.broker_count})")
     for name, topic in options.get("topics", {}).items():
         if cluster.topic(name).exists:
             raise ValueError(f"topic {name} exists in the external cluster; its records may come from another test")

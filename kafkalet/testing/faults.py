@@ -10,14 +10,15 @@ instead.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from math import isfinite
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeVar
 
 from kafkalet.broker import arguments
 from kafkalet.broker.network.faults.refusals import PARTITIONS_IN_RESPONSE, ROOT, can_refuse, places
-from kafkalet.broker.network.faults.rule import Actions, FaultRule, Filters, Selection, Text
+from kafkalet.broker.network.faults.rule import Actions, FaultRule, Filters, Selection
 from kafkalet.broker.network.request_items import GROUP, PARTITION, TOPIC, nameable
 from kafkalet.broker.served import SERVED
 from kafkalet.protocol.api import Api
@@ -29,8 +30,8 @@ from kafkalet.suggestions import did_you_mean
 from .waiting import wait
 
 if TYPE_CHECKING:
-    from .operations import ClusterOperations
-    from .options import FaultOptions
+    from kafkalet.embedded import EmbeddedCluster
+
 
 T = TypeVar("T")
 
@@ -39,62 +40,118 @@ SHOWN = 10
 """The number of lines of each kind in the text of a fault that did not fire."""
 
 
-class GivenFault(NamedTuple):
-    """The arguments of `Cluster.fault`, which describes them."""
+class FaultOption(NamedTuple):
+    """An option of `Cluster.fault`."""
 
-    api: str | Iterable[str] | None = None
-    error: str | Code | None = None
-    delay: float | None = None
-    hang: bool = False
-    barrier: int | None = None
-    drop_response: bool = False
-    disconnect: str | None = None
-    corrupt: bool | int = False
-    truncate: int | None = None
-    throttle_ms: int | None = None
-    bandwidth: float | None = None
-    topic: Text | None = None
-    partition: int | None = None
-    group: Text | None = None
-    client_id: Text | None = None
-    version: int | range | None = None
-    broker: int | None = None
-    when: Callable[[Any], object] | None = None
-    times: int | None = None
-    nth: int | None = None
-    every: int | None = None
-    probability: float | None = None
-    seed: int = 0
-    strict: bool = True
+    name: str
+    group: Literal["effect", "filter", "selection", "report"]
+    kind: Literal["choice", "flag", "function", "integer", "name", "number", "text", "versions"]
+    """A `number` is greater than `least`, an `integer` at least `least`. A `name` may be a pattern in Python."""
+    meaning: str
+    least: int = 0
+    choices: tuple[str, ...] = ()
+    default: Any = None
 
-    def __str__(self) -> str:
-        default = GivenFault()
-        given = [] if self.api is None else [repr(self.api)]
-        given += [
-            f"{name}={value!r}"
-            for name, value in self._asdict().items()
-            if name != "api" and value != getattr(default, name)
-        ]
-        return f"fault({', '.join(given)})"
+
+FAULT_OPTIONS = {
+    option.name: option
+    for option in (
+        FaultOption("error", "effect", "text", "The error of the response, such as `NOT_LEADER_OR_FOLLOWER`."),
+        FaultOption("delay", "effect", "number", "The request is handled after this number of seconds."),
+        FaultOption(
+            "hang", "effect", "flag", "The request is handled when the fault is released or removed.", default=False
+        ),
+        FaultOption("barrier", "effect", "integer", "Hold requests until this number of them have arrived.", 2),
+        FaultOption(
+            "drop_response", "effect", "flag", "The request is handled, but its response is not sent.", default=False
+        ),
+        FaultOption(
+            "disconnect",
+            "effect",
+            "choice",
+            "Close the connection before or after the request is handled.",
+            choices=(BEFORE, AFTER),
+        ),
+        FaultOption(
+            "corrupt",
+            "effect",
+            "integer",
+            "Corrupt this number of bytes of the response; for Fetch, of its records.",
+            default=False,
+        ),
+        FaultOption(
+            "truncate", "effect", "integer", "The connection is closed after this number of bytes of the response."
+        ),
+        FaultOption(
+            "throttle",
+            "effect",
+            "number",
+            "The response has this throttle time in seconds, and the broker reads no requests of the client for so "
+            "long.",
+        ),
+        FaultOption("bandwidth", "effect", "number", "The response is sent at this number of bytes per second."),
+        FaultOption("respond", "effect", "function", "Change, replace or drop the response."),
+        FaultOption("topic", "filter", "name", "Only requests that name this topic."),
+        FaultOption("partition", "filter", "integer", "Only requests that name this partition."),
+        FaultOption("group", "filter", "name", "Only requests that name this group."),
+        FaultOption("client_id", "filter", "name", "Only requests of this client."),
+        FaultOption("version", "filter", "versions", "Only requests of this version."),
+        FaultOption("broker", "filter", "integer", "Only requests to this broker."),
+        FaultOption("when", "filter", "function", "Only requests for which this function is true."),
+        FaultOption(
+            "times", "selection", "integer", "Fire on this number of requests. The default is all that match.", 1
+        ),
+        FaultOption("nth", "selection", "integer", "Fire on the n-th request, counted from 1.", 1),
+        FaultOption("every", "selection", "integer", "Fire on every n-th request.", 1),
+        FaultOption("probability", "selection", "number", "Fire on each request with this probability."),
+        FaultOption(
+            "seed", "selection", "integer", "Makes the choice by `probability` reproducible.", -sys.maxsize, default=0
+        ),
+        FaultOption("strict", "report", "flag", "Whether the fault has to fire.", default=True),
+    )
+}
+"""The options of `Cluster.fault` by name, in the order of its parameters."""
+
+EXCLUSIVE = (
+    ("hang", "barrier", "delay"),
+    ("error", "drop_response", "disconnect", "corrupt", "truncate"),
+    *(
+        (outcome, other)
+        for outcome in ("drop_response", "disconnect")
+        for other in ("throttle", "bandwidth", "respond")
+    ),
+    ("truncate", "throttle"),
+    ("nth", "every", "probability"),
+    ("nth", "times"),
+    ("barrier", "times"),
+    ("barrier", "nth"),
+)
+"""Options of which a fault may have only one."""
 
 
 class Fault:
     """A fault that is set in a cluster until `remove` is called, or until its `with` block ends."""
 
     def __init__(
-        self, cluster: ClusterOperations, options: GivenFault, rule: FaultRule, forget: Callable[[Fault], None]
+        self, cluster: EmbeddedCluster, options: Mapping[str, Any], rule: FaultRule, forget: Callable[[Fault], None]
     ) -> None:
         """`forget` is called at the end of the fault's `with` block."""
         self._cluster = cluster
         self.options = options
-        """The arguments of `Cluster.fault`."""
+        """The arguments of `Cluster.fault` that were given."""
         self._rule = rule
         self._forget = forget
         self.is_in_block = False
         """Whether the fault's `with` block has begun and not ended."""
 
     def __repr__(self) -> str:
-        return f"<{self.options}, fired {self.fired} times>"
+        return f"<{self.text}, fired {self.fired} times>"
+
+    @property
+    def text(self) -> str:
+        """The call that has set the fault, as in `fault('Produce', times=2)`."""
+        given = [repr(value) if name == "api" else f"{name}={value!r}" for name, value in self.options.items()]
+        return f"fault({', '.join(given)})"
 
     @property
     def fired(self) -> int:
@@ -135,8 +192,8 @@ class Fault:
         """Return what happened instead if the fault has fired less often than expected, else None."""
         rule = self._rule
         if rule.problem is not None:
-            return self._text(f"called when=, which raised {type(rule.problem).__name__}: {rule.problem}")
-        if not self.options.strict or rule.fired >= rule.expected:
+            return self._text(f"called a function that raised {type(rule.problem).__name__}: {rule.problem}")
+        if not self.options.get("strict", True) or rule.fired >= rule.expected:
             return None
         if not rule.fired:
             return self._text("never fired")
@@ -158,7 +215,7 @@ class Fault:
             raise AssertionError(text) from self._rule.problem
 
     def _text(self, what: str) -> str:
-        return self._in_loop(lambda: f"{self.options} {what}\n{self._instead()}")
+        return self._in_loop(lambda: f"{self.text} {what}\n{self._instead()}")
 
     def _instead(self) -> str:
         rule = self._rule
@@ -185,27 +242,28 @@ class Fault:
 
 
 def set_fault(
-    cluster: ClusterOperations, api: str | Iterable[str] | None, given: FaultOptions, forget: Callable[[Fault], None]
+    cluster: EmbeddedCluster, api: str | Iterable[str] | None, given: Mapping[str, Any], forget: Callable[[Fault], None]
 ) -> Fault:
     """Check the options, and set the fault. Raises TypeError or ValueError if they are invalid."""
-    for name in given:
-        if name not in GivenFault._fields[1:]:
-            raise TypeError(f"fault() has no option {name!r}; {_suggestion(name, GivenFault._fields[1:])}")
-    options = GivenFault(api, **given)
+    arguments.check_names("fault()", given, FAULT_OPTIONS)
     apis = _apis(api)
-    actions = _actions(options)
-    versions = _versions(options.version)
+    raw = {name: value for name, value in given.items() if not _is_default(value, FAULT_OPTIONS[name].default)}
+    options = {name: _checked(FAULT_OPTIONS[name], value) for name, value in raw.items()}
+    for names in EXCLUSIVE:
+        if len(both := [name for name in names if name in options]) > 1:
+            raise ValueError(f"{' and '.join(both)} cannot be combined in one fault; set two faults, or choose one")
+    actions, versions = _actions(options), options.get("version")
     filters = Filters(
         None if apis is None else frozenset(apis),
-        _name("topic", options.topic),
-        None if options.partition is None else _at_least(0, "partition", options.partition),
-        _name("group", options.group),
-        _name("client_id", options.client_id),
-        versions,
-        None if options.broker is None else arguments.number("broker", options.broker),
-        _predicate(options.when),
+        *(options.get(name) for name in ("topic", "partition", "group", "client_id", "version", "broker", "when")),
     )
-    selection = _selection(options)
+    selection = Selection(
+        options.get("times"),
+        options.get("nth"),
+        options.get("every", 1),
+        options.get("probability"),
+        options.get("seed", 0),
+    )
     server = cluster._server
     served = versions_of(server.release.name)
     for one in apis or ():
@@ -215,7 +273,7 @@ def set_fault(
         possible = [v for v in range(low, high + 1) if versions is None or v in versions]
         if not possible:
             raise ValueError(
-                f"version is {options.version}; Kafka {server.release.name} serves {one} v{low} to v{high}"
+                f"version is {given['version']}; Kafka {server.release.name} serves {one} v{low} to v{high}"
             )
         _check_possible(one, possible, filters, actions)
 
@@ -227,7 +285,46 @@ def set_fault(
         server.faults.add(rule)
 
     server.call(add)
-    return Fault(cluster, options, rule, forget)
+    return Fault(cluster, raw if api is None else {"api": api, **raw}, rule, forget)
+
+
+def _is_default(value: object, default: object) -> bool:
+    return value is None or value is default or (value == default and type(value) is type(default))
+
+
+def _checked(option: FaultOption, value: Any) -> Any:
+    """Return the value of an option as the broker takes it. Raises TypeError or ValueError."""
+    name = option.name
+    if name == "error":
+        return _code(value)
+    if name == "corrupt":
+        return 1 if value is True else _at_least(1, name, value)
+    if name == "probability" and not 0 < _positive(name, value) <= 1:
+        raise ValueError(f"probability is {value}; it must be greater than 0 and at most 1")
+    match option.kind:
+        case "integer":
+            return _at_least(option.least, name, value)
+        case "number":
+            return _positive(name, value)
+        case "flag":
+            return bool(value)
+        case "name":
+            return value if isinstance(value, re.Pattern) else arguments.text(name, value)
+        case "versions":
+            return _versions(value)
+        case "choice":
+            if value not in option.choices:
+                raise ValueError(f"{name} is {value!r}; it must be {' or '.join(map(_quoted, option.choices))}")
+            return value
+        case _:
+            if not callable(value):
+                takes = "a decoded request" if name == "when" else "a decoded request and its response"
+                raise TypeError(f"{name} must be a function that takes {takes}, not {arguments.shown(value)}")
+            return value
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"'
 
 
 def _apis(given: str | Iterable[str] | None) -> list[Api] | None:
@@ -262,10 +359,6 @@ def _suggestion(name: str, known: Iterable[str]) -> str:
     return did_you_mean(name, known, most=3, cutoff=0.5, shown=str) or f"known are {', '.join(sorted(known))}"
 
 
-def _name(what: str, given: Text | None) -> Text | None:
-    return given if given is None or isinstance(given, re.Pattern) else arguments.text(what, given)
-
-
 def _at_least(least: int, what: str, given: int) -> int:
     if arguments.number(what, given) < least:
         raise ValueError(f"{what} is {given}; it must be at least {least}")
@@ -280,9 +373,7 @@ def _positive(what: str, given: float) -> float:
     return float(given)
 
 
-def _versions(given: int | range | None) -> range | None:
-    if given is None:
-        return None
+def _versions(given: int | range) -> range:
     if isinstance(given, range):
         if not given:
             raise ValueError("version is an empty range")
@@ -291,62 +382,24 @@ def _versions(given: int | range | None) -> range | None:
     return range(number, number + 1)
 
 
-def _predicate(given: Callable[[Any], object] | None) -> Callable[[Any], object] | None:
-    if given is not None and not callable(given):
-        raise TypeError(f"when must be a function that takes a decoded request, not {arguments.shown(given)}")
-    return given
-
-
-def _actions(options: GivenFault) -> Actions:
-    if options.disconnect not in (None, BEFORE, AFTER):
-        raise ValueError(f'disconnect is {options.disconnect!r}; it must be "before" or "after"')
-    _one_of(options, "hang", "barrier", "delay")
-    _one_of(options, "error", "drop_response", "disconnect", "corrupt", "truncate")
-    for outcome in ("drop_response", "disconnect"):
-        for other in ("throttle_ms", "bandwidth"):
-            _one_of(options, outcome, other)
-    _one_of(options, "truncate", "throttle_ms")
+def _actions(options: Mapping[str, Any]) -> Actions:
     actions = Actions(
-        error=None if options.error is None else _code(options.error),
-        delay_ms=0 if options.delay is None else 1000 * _positive("delay", options.delay),
-        hang=bool(options.hang),
-        barrier=0 if options.barrier is None else _at_least(2, "barrier", options.barrier),
-        drop_response=bool(options.drop_response),
-        disconnect=options.disconnect or "",
-        corrupt=1 if options.corrupt is True else _at_least(0, "corrupt", int(options.corrupt)),
-        truncate=None if options.truncate is None else _at_least(0, "truncate", options.truncate),
-        throttle_ms=0 if options.throttle_ms is None else _at_least(1, "throttle_ms", options.throttle_ms),
-        bandwidth=0 if options.bandwidth is None else _positive("bandwidth", options.bandwidth),
+        error=options.get("error"),
+        delay_ms=1000 * options.get("delay", 0),
+        hang="hang" in options,
+        barrier=options.get("barrier", 0),
+        drop_response="drop_response" in options,
+        disconnect=options.get("disconnect", ""),
+        corrupt=options.get("corrupt", 0),
+        truncate=options.get("truncate"),
+        throttle_ms=max(1, round(1000 * options["throttle"])) if "throttle" in options else 0,
+        bandwidth=options.get("bandwidth", 0),
+        respond=options.get("respond"),
     )
     if actions == Actions():
-        raise ValueError(
-            "a fault without an effect; give at least one of error, delay, hang, barrier, drop_response, disconnect, "
-            "corrupt, truncate, throttle_ms, bandwidth"
-        )
+        effects = ", ".join(option.name for option in FAULT_OPTIONS.values() if option.group == "effect")
+        raise ValueError(f"a fault without an effect; give at least one of {effects}")
     return actions
-
-
-def _selection(options: GivenFault) -> Selection:
-    _one_of(options, "nth", "every", "probability")
-    _one_of(options, "nth", "times")
-    for other in ("times", "nth"):
-        _one_of(options, "barrier", other)
-    if options.probability is not None and not 0 < _positive("probability", options.probability) <= 1:
-        raise ValueError(f"probability is {options.probability}; it must be greater than 0 and at most 1")
-    return Selection(
-        None if options.times is None else _at_least(1, "times", options.times),
-        None if options.nth is None else _at_least(1, "nth", options.nth),
-        1 if options.every is None else _at_least(1, "every", options.every),
-        options.probability,
-        arguments.number("seed", options.seed),
-    )
-
-
-def _one_of(options: GivenFault, *names: str) -> None:
-    """Raise ValueError if more than one of these options is given."""
-    given = [name for name in names if getattr(options, name) not in (None, False)]
-    if len(given) > 1:
-        raise ValueError(f"{' and '.join(given)} cannot be combined in one fault; set two faults, or choose one")
 
 
 def _check_possible(api: Api, versions: list[int], filters: Filters, actions: Actions) -> None:
@@ -366,7 +419,7 @@ def _check_possible(api: Api, versions: list[int], filters: Filters, actions: Ac
         field.name == "throttle_time_ms" and any(version in field.versions for version in versions)
         for field in response_type(api).FIELDS
     ):
-        raise ValueError(f"throttle_ms= is given, but {api} responses{_with(versions)} have no throttle time")
+        raise ValueError(f"throttle= is given, but {api} responses{_with(versions)} have no throttle time")
 
 
 def _check_error(api: Api, versions: list[int], filters: Filters) -> None:

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from kafkalet.broker.groups.group import Group as BrokerGroup
     from kafkalet.broker.groups.group import Member as BrokerMember
     from kafkalet.broker.groups.shard import Shard
-
-    from .operations import ClusterOperations
+    from kafkalet.embedded import EmbeddedCluster
 
 T = TypeVar("T")
 
@@ -64,7 +63,7 @@ class Group:
     cluster is not running, and KafkaError with COORDINATOR_NOT_AVAILABLE if the broker with the group is stopped.
     """
 
-    def __init__(self, cluster: ClusterOperations, group_id: str) -> None:
+    def __init__(self, cluster: EmbeddedCluster, group_id: str) -> None:
         self._cluster = cluster
         self.group_id = group_id
 
@@ -118,8 +117,9 @@ class Group:
             raise TypeError("committed() takes a topic and a partition, or neither")
         return offsets.get((arguments.text("topic", topic), arguments.number("partition", partition)))
 
-    def lag(self) -> dict[Place, int]:
-        """Return the lag by (topic, partition), for partitions with offsets and for those that members subscribe to.
+    @property
+    def lags(self) -> dict[Place, int]:
+        """The lag by (topic, partition), for partitions with offsets and for those that members subscribe to.
 
         The lag is the high watermark minus the committed offset, or 0 if only transaction markers are left in between.
         Without a committed offset, it is the number of records since a consumer started at the end of the log
@@ -137,9 +137,9 @@ class Group:
         return {(each.topic, each.partition): each.lag for each in seen.lags}
 
     @property
-    def total_lag(self) -> int:
+    def lag(self) -> int:
         """The sum of the lags of all partitions."""
-        return sum(self.lag().values())
+        return sum(self.lags.values())
 
     # Wait
 
@@ -386,7 +386,7 @@ class Group:
 # Functions that run in the event loop
 
 
-def find_shard(cluster: ClusterOperations, group_id: str) -> Shard | None:
+def find_shard(cluster: EmbeddedCluster, group_id: str) -> Shard | None:
     """Return the shard of a group, or None if no running broker coordinates it."""
     for broker in cluster._server.brokers.values():
         try:
@@ -396,7 +396,7 @@ def find_shard(cluster: ClusterOperations, group_id: str) -> Shard | None:
     return None
 
 
-def check_coordinator(cluster: ClusterOperations, topic: str, key: str) -> None:
+def check_coordinator(cluster: EmbeddedCluster, topic: str, key: str) -> None:
     """Raise KafkaError with COORDINATOR_NOT_AVAILABLE if the coordinator of a group or a transactional id is stopped.
 
     `topic` is the internal topic with its state. If it does not exist yet, there are no groups or transactions.
@@ -413,18 +413,18 @@ def check_coordinator(cluster: ClusterOperations, topic: str, key: str) -> None:
         )
 
 
-def all_shards(cluster: ClusterOperations) -> list[Shard]:
+def all_shards(cluster: EmbeddedCluster) -> list[Shard]:
     """Return the shards of all running brokers that coordinate groups."""
     brokers = cluster._server.brokers.values()
     return [shard for broker in brokers for shard in broker.coordinators.loaded_group_shards()]
 
 
-def group_ids(cluster: ClusterOperations) -> list[str]:
+def group_ids(cluster: EmbeddedCluster) -> list[str]:
     """Return the ids of all groups."""
     return [group_id for shard in all_shards(cluster) for group_id in shard.groups]
 
 
-def see(cluster: ClusterOperations, shard: Shard, group_id: str) -> Seen:
+def see(cluster: EmbeddedCluster, shard: Shard, group_id: str) -> Seen:
     """Return a group with its members and lag."""
     group = shard.groups.get(group_id)
     members = members_of(shard, group)
@@ -507,7 +507,7 @@ def described(seen: Seen) -> list[str]:
     return lines
 
 
-def _target(offset: int | str | datetime | None, timestamp: Time | None) -> Callable[[ClusterOperations, Place], int]:
+def _target(offset: int | str | datetime | None, timestamp: Time | None) -> Callable[[EmbeddedCluster, Place], int]:
     """Return a function that finds the offset to seek to in a partition."""
     if (offset is None) == (timestamp is None):
         raise TypeError('seek takes an offset ("earliest", "latest", a number or a datetime) or a timestamp')
@@ -527,7 +527,7 @@ def _target(offset: int | str | datetime | None, timestamp: Time | None) -> Call
     return lambda cluster, place: _offset_at(cluster, place, time_ms)
 
 
-def _offset_at(cluster: ClusterOperations, place: Place, time_ms: int) -> int:
+def _offset_at(cluster: EmbeddedCluster, place: Place, time_ms: int) -> int:
     from kafkalet.storage.values import Isolation
     from kafkalet.tasks.task import finish
 

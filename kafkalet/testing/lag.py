@@ -23,8 +23,7 @@ from .reading import PartitionReader
 
 if TYPE_CHECKING:
     from kafkalet.broker.context import Context
-
-    from .operations import ClusterOperations
+    from kafkalet.embedded import EmbeddedCluster
 
 Place = tuple[str, int]
 """A topic and a partition."""
@@ -64,7 +63,7 @@ class UnknownLag(NamedTuple):
 
 
 def group_lag(
-    cluster: ClusterOperations,
+    cluster: EmbeddedCluster,
     committed: Mapping[Place, int],
     subscribed: Collection[Place],
     assigned: Mapping[Place, str],
@@ -92,7 +91,7 @@ def group_lag(
 
 
 def _partition_lag(
-    cluster: ClusterOperations, place: Place, committed: int | None, contexts: list[Context], *, is_current: bool
+    cluster: EmbeddedCluster, place: Place, committed: int | None, contexts: list[Context], *, is_current: bool
 ) -> PartitionLag:
     """Return the lag in a partition. Raises KafkaError if the partition does not exist or has no leader."""
     log = cluster._server.leadership.leader_of(*place).log
@@ -116,7 +115,7 @@ def _start(place: Place, contexts: list[Context], log_end_offset: int) -> int:
     return min((offset for offset in found if offset <= log_end_offset), default=0)
 
 
-def _contexts_by_client_id(cluster: ClusterOperations) -> dict[str, list[Context]]:
+def _contexts_by_client_id(cluster: EmbeddedCluster) -> dict[str, list[Context]]:
     """Return the contexts of all connections of clients, by client id."""
     found: dict[str, list[Context]] = {}
     for broker in cluster._server.brokers.values():

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 from .waiting import cancelled
 
 if TYPE_CHECKING:
-    from .operations import ClusterOperations
+    from .cluster import Cluster
 
 T = TypeVar("T")
 
@@ -51,7 +51,7 @@ class Mirror:
             if not hasattr(cls, name):
                 setattr(cls, name, _mirrored(inspect.getattr_static(of, name), name, cls._direct))
 
-    def __init__(self, cluster: ClusterOperations, mirrored: Any) -> None:
+    def __init__(self, cluster: Cluster, mirrored: Any) -> None:
         self._cluster = cluster
         self.sync = mirrored
         """The object of the synchronous kit."""
@@ -121,7 +121,7 @@ def _mirrored(member: Any, name: str, direct: frozenset[str]) -> Any:
     return awaited
 
 
-async def in_thread(cluster: ClusterOperations, function: Callable[[], T]) -> T:
+async def in_thread(cluster: Cluster, function: Callable[[], T]) -> T:
     """Run `function` in a new thread and return its result.
 
     The threads of the loop's default executor are few, and the code under test may need them. If the task is cancelled,

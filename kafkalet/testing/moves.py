@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kafkalet.broker import arguments
@@ -10,12 +11,10 @@ from kafkalet.broker.cluster.state_topics import CONSUMER_OFFSETS, TRANSACTION_S
 from .waiting import wait
 
 if TYPE_CHECKING:
-    from .operations import ClusterOperations
+    from kafkalet.embedded import EmbeddedCluster
 
 
-def move_coordinator(
-    cluster: ClusterOperations, group: str | None, transactional_id: str | None, to: int | None
-) -> int:
+def move_coordinator(cluster: EmbeddedCluster, group: str | None, transactional_id: str | None, to: int | None) -> int:
     """Make another broker the coordinator of a group or a transactional id. Return the id of that broker."""
     if (group is None) == (transactional_id is None):
         raise TypeError("move_coordinator() takes either group= or transactional_id=")
@@ -45,15 +44,15 @@ def move_coordinator(
     return server.call(move)
 
 
-def roll(cluster: ClusterOperations, timeout: float | None) -> None:
+def roll(cluster: EmbeddedCluster, timeout: float | None) -> None:
     """Restart every broker, one after the other."""
     for node_id in sorted(cluster._server.nodes):
-        cluster.stop_broker(node_id)
-        cluster.start_broker(node_id)
+        cluster._server.call(partial(cluster._server.stop_broker, node_id))
+        cluster._server.call(partial(cluster._server.start_broker, node_id))
         _wait_until_in_sync(cluster, node_id, timeout)
 
 
-def _wait_until_in_sync(cluster: ClusterOperations, node_id: int, timeout: float | None) -> None:
+def _wait_until_in_sync(cluster: EmbeddedCluster, node_id: int, timeout: float | None) -> None:
     server = cluster._server
 
     def lagging() -> list[str]:

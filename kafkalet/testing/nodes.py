@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .operations import ClusterOperations
+    from kafkalet.embedded import EmbeddedCluster
 
 
 class BrokerNode:
     """A broker of a cluster, running or stopped. Raises ValueError if the cluster has no broker with this id."""
 
-    def __init__(self, cluster: ClusterOperations, node_id: int) -> None:
+    def __init__(self, cluster: EmbeddedCluster, node_id: int) -> None:
         self._cluster = cluster
         self.node_id = node_id
         cluster._server.call(lambda: cluster._server.check_node(node_id))
@@ -34,7 +34,7 @@ class BrokerNode:
 
     def stop(self) -> None:
         """Stop the broker. Its listener closes, and other replicas become leaders of its partitions."""
-        self._cluster.stop_broker(self.node_id)
+        self._cluster._server.call(lambda: self._cluster._server.stop_broker(self.node_id))
 
     def kill(self) -> None:
         """Stop the broker as if its process was killed, although it keeps what it has written.
@@ -46,4 +46,4 @@ class BrokerNode:
 
     def start(self) -> None:
         """Start the broker again, on the same port."""
-        self._cluster.start_broker(self.node_id)
+        self._cluster._server.call(lambda: self._cluster._server.start_broker(self.node_id))

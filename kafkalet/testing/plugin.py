@@ -8,8 +8,7 @@
     @pytest.mark.kafka(version="3.9", topics={"orders": 6}, config={"message.max.bytes": 1000}, brokers=3)
     def test_it(kafka):                        a new cluster with these options
 
-Each fixture has two names for the same object: `kafka` and `kafkalet`, `kafka_topic` and `kafkalet_topic`.
-The name `kafka` hides the module of kafka-python inside a test, and `kafkalet` hides this package.
+The fixture `kafka` has a second name, `kafkalet`, because `kafka` hides the module of kafka-python inside a test.
 
 Each broker runs in its own thread and listens on a free port of 127.0.0.1, independently of any event loop in the test.
 When the fixture ends, the broker's thread, sockets and files are gone. Each pytest-xdist worker has its own brokers.
@@ -20,7 +19,7 @@ pytest loads this module in every run, so the broker is imported only when a tes
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -32,10 +31,9 @@ if TYPE_CHECKING:
     from .topic import Topic
 
 FRESH = ("kafka", "kafkalet")
-CLUSTER = ("kafka_cluster", "kafkalet_cluster")
-SESSION = ("kafka_session", "kafkalet_session")
-FACTORY = ("kafka_factory", "kafkalet_factory")
-WITH_A_BROKER = (*FRESH, *CLUSTER, *SESSION)
+CLUSTER = "kafka_cluster"
+SESSION = "kafka_session"
+WITH_A_BROKER = (*FRESH, CLUSTER, SESSION)
 """The fixtures that provide a broker, in the order in which `kafka_topic` and `kafka_env` choose one."""
 
 MARKER = (
@@ -109,16 +107,12 @@ def _refusal(item: pytest.Item) -> str | None:
             return f"{item.nodeid}: {error}"
         fixtures = getattr(item, "fixturenames", ())
         options = sorted(mark.kwargs.keys() - OF_THE_MARKER)
-        if options and _uses(fixtures, SESSION) and not _uses(fixtures, (*FRESH, *CLUSTER)):
+        if options and SESSION in fixtures and not {*FRESH, CLUSTER} & {*fixtures}:
             return (
                 f"{item.nodeid}: the marker kafka({', '.join(options)}) has no effect on kafka_session, which other "
                 "tests use as well; use the fixture kafka, or define a fixture kafka_session with scope='session'"
             )
     return None
-
-
-def _uses(fixtures: Sequence[str], wanted: Sequence[str]) -> bool:
-    return any(name in fixtures for name in wanted)
 
 
 def _options(item: pytest.Item, fixtures: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -148,7 +142,7 @@ def _parameter(item: pytest.Item, fixture: str) -> dict[str, Any]:
 
 @pytest.fixture
 def kafkalet(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """Provide a new broker for the test. `kafka` is the same object.
+    """Provide a new broker for the test. `kafka` and `kafkalet` are the same object.
 
     The marker `kafka` changes its options. With `brokers=2` or more, it is a `Cluster`, otherwise a `Broker`. An
     indirect parameter is a release or a dict of options.
@@ -158,24 +152,18 @@ def kafkalet(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 
 @pytest.fixture
 def kafka(kafkalet: Cluster) -> Cluster:
-    """Provide a new broker for the test: another name of the fixture `kafkalet`."""
+    """Provide a new broker for the test. `kafka` and `kafkalet` are the same object."""
     return kafkalet
 
 
 @pytest.fixture
-def kafkalet_cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+def kafka_cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """Provide a new cluster for the test, with three brokers unless the marker `kafka` sets another number."""
-    yield from _provided(request, CLUSTER, 3)
-
-
-@pytest.fixture
-def kafka_cluster(kafkalet_cluster: Cluster) -> Cluster:
-    """Provide a new cluster for the test: another name of the fixture `kafkalet_cluster`."""
-    return kafkalet_cluster
+    yield from _provided(request, (CLUSTER,), 3)
 
 
 @pytest.fixture(scope="session")
-def kafkalet_session(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+def kafka_session(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """Provide one broker for the test session, or for each pytest-xdist worker. Tests share its topics.
 
     When a test ends, its faults are removed. Everything else stays as the test left it: topics, groups, stopped
@@ -186,14 +174,8 @@ def kafkalet_session(request: pytest.FixtureRequest) -> Iterator[Cluster]:
         yield cluster
 
 
-@pytest.fixture(scope="session")
-def kafka_session(kafkalet_session: Cluster) -> Cluster:
-    """Provide one broker for the test session: another name of the fixture `kafkalet_session`."""
-    return kafkalet_session
-
-
 @pytest.fixture
-def kafkalet_factory(request: pytest.FixtureRequest) -> Iterator[Callable[..., Cluster]]:
+def kafka_factory(request: pytest.FixtureRequest) -> Iterator[Callable[..., Cluster]]:
     """Provide a function that starts more brokers: `kafka_factory(version="3.9", brokers=3)`.
 
     It takes the options of `kafkalet.Cluster` and those of the marker `kafka`, and returns a `Broker`, or a `Cluster`
@@ -214,12 +196,6 @@ def kafkalet_factory(request: pytest.FixtureRequest) -> Iterator[Callable[..., C
             return cluster
 
         yield start
-
-
-@pytest.fixture
-def kafka_factory(kafkalet_factory: Callable[..., Cluster]) -> Callable[..., Cluster]:
-    """Provide a function that starts more brokers: another name of the fixture `kafkalet_factory`."""
-    return kafkalet_factory
 
 
 NEEDS = "needs kafkalet's "
@@ -262,7 +238,7 @@ def _started(request: pytest.FixtureRequest, given: dict[str, Any], brokers: int
     if request.config.getoption("kafka_external"):
         from .external import prepared
 
-        with prepared(request.getfixturevalue("_kafkalet_external"), options, brokers) as external:
+        with prepared(request.getfixturevalue("_kafka_external"), options, brokers) as external:
             yield external
         return
     with new_cluster(options, brokers) as cluster:
@@ -270,7 +246,7 @@ def _started(request: pytest.FixtureRequest, given: dict[str, Any], brokers: int
 
 
 @pytest.fixture(scope="session")
-def _kafkalet_external(request: pytest.FixtureRequest) -> ExternalCluster:
+def _kafka_external(request: pytest.FixtureRequest) -> ExternalCluster:
     """Provide the cluster of --kafka-external."""
     from .external import ExternalCluster
 
@@ -298,7 +274,7 @@ def _timeout_s(config: pytest.Config) -> float | None:
 
 
 @pytest.fixture
-def kafkalet_topic(request: pytest.FixtureRequest) -> Iterator[Topic]:
+def kafka_topic(request: pytest.FixtureRequest) -> Iterator[Topic]:
     """Provide a new topic with a unique name that begins with the name of the test.
 
     The topic is on the broker that the test uses: `kafka`, `kafka_cluster` or `kafka_session`.
@@ -312,13 +288,7 @@ def kafkalet_topic(request: pytest.FixtureRequest) -> Iterator[Topic]:
 
 
 @pytest.fixture
-def kafka_topic(kafkalet_topic: Topic) -> Topic:
-    """Provide a new topic with a unique name: another name of the fixture `kafkalet_topic`."""
-    return kafkalet_topic
-
-
-@pytest.fixture
-def kafkalet_env(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+def kafka_env(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """Provide a broker whose address is in the environment variable KAFKA_BOOTSTRAP_SERVERS.
 
     The marker `kafka(env=["..."])` and the ini option `kafka_env` name more variables. The broker is the one that
@@ -330,12 +300,6 @@ def kafkalet_env(request: pytest.FixtureRequest) -> Iterator[Cluster]:
         for name in names:
             patch.setenv(name, cluster.bootstrap_servers)
         yield cluster
-
-
-@pytest.fixture
-def kafka_env(kafkalet_env: Cluster) -> Cluster:
-    """Provide a broker whose address is in the environment: another name of the fixture `kafkalet_env`."""
-    return kafkalet_env
 
 
 def _cluster_of(request: pytest.FixtureRequest) -> Any:

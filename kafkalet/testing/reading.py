@@ -21,7 +21,7 @@ from kafkalet.suggestions import did_you_mean
 from .record import Headers, Record
 
 if TYPE_CHECKING:
-    from .operations import ClusterOperations
+    from kafkalet.embedded import EmbeddedCluster
 
 Isolation = Literal["read_uncommitted", "read_committed"]
 
@@ -63,7 +63,7 @@ class PartitionReader:
     """Reads a partition, starting at an offset. Each call of `read` returns the records that have become visible."""
 
     def __init__(
-        self, cluster: ClusterOperations, topic: str, partition: int, isolation: StorageIsolation, offset: int
+        self, cluster: EmbeddedCluster, topic: str, partition: int, isolation: StorageIsolation, offset: int
     ) -> None:
         self._cluster = cluster
         self._topic = topic

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from enum import Enum
 from typing import Any, NamedTuple
 
 from kafkalet.broker import arguments
@@ -16,6 +17,19 @@ Time = int | datetime
 """A time: milliseconds since 1970 (UTC), or a datetime. A datetime without a time zone is local time."""
 
 SHOWN_BYTES = 60
+
+
+class AnyValue(Enum):
+    """The type of `kafkalet.ANY`."""
+
+    ANY = "any"
+
+    def __repr__(self) -> str:
+        return "kafkalet.ANY"
+
+
+ANY = AnyValue.ANY
+"""Stands for any key or value in the condition of a wait, where None stands for a null one."""
 
 
 class Headers(Mapping[str, bytes | None]):
@@ -53,6 +67,19 @@ class Headers(Mapping[str, bytes | None]):
 
     def __repr__(self) -> str:
         return repr(dict(self.pairs) if len(self.pairs) == len(self._by_name) else list(self.pairs))
+
+
+class NewRecord(NamedTuple):
+    """A record to send."""
+
+    value: Text | None
+    """A value of None is a tombstone."""
+    key: Text | None = None
+    headers: HeaderPairs | None = None
+    timestamp: Time | None = None
+    """None means the current time of the broker."""
+    partition: int | None = None
+    """None means that the key determines the partition."""
 
 
 class Record(NamedTuple):

@@ -12,8 +12,7 @@ from .clients import MOST_LINES, limited, safely
 
 if TYPE_CHECKING:
     from kafkalet.broker.network.exchange import Exchange
-
-    from .operations import ClusterOperations
+    from kafkalet.embedded import EmbeddedCluster
 
 MOST_REQUESTS = 20
 """The most lines of polls, which repeat or wait, and of other requests: there may be many idle consumers."""
@@ -25,7 +24,7 @@ MOST_LAGS = 10
 """The largest number of partitions shown for a group."""
 
 
-def report(cluster: ClusterOperations, faults: Iterable[object] = ()) -> str:
+def report(cluster: EmbeddedCluster, faults: Iterable[object] = ()) -> str:
     """Return a description of the cluster, as lines of text. `faults` are those that are set.
 
     Never raises an exception.
@@ -45,7 +44,7 @@ def report(cluster: ClusterOperations, faults: Iterable[object] = ()) -> str:
     return "\n".join(lines) or "no requests, records, groups or transactions"
 
 
-def _requests(cluster: ClusterOperations) -> list[str]:
+def _requests(cluster: EmbeddedCluster) -> list[str]:
     """Return a line for each of the last requests. Repetitions, such as the polls of a consumer, are one line."""
     journal = cluster._server.journal
     if journal is None:
@@ -70,7 +69,7 @@ def _requests(cluster: ClusterOperations) -> list[str]:
     return lines[::-1]
 
 
-def _logs(cluster: ClusterOperations) -> list[str]:
+def _logs(cluster: EmbeddedCluster) -> list[str]:
     server, lines = cluster._server, []
     for topic, state in server.metadata.all_partitions():
         name = f"{topic.name}-{state.index}"
@@ -90,7 +89,7 @@ def _logs(cluster: ClusterOperations) -> list[str]:
     return lines
 
 
-def _groups(cluster: ClusterOperations) -> list[str]:
+def _groups(cluster: EmbeddedCluster) -> list[str]:
     from .group import all_shards, see
 
     groups = [
@@ -108,7 +107,7 @@ def _groups(cluster: ClusterOperations) -> list[str]:
     return lines
 
 
-def _transactions(cluster: ClusterOperations) -> list[str]:
+def _transactions(cluster: EmbeddedCluster) -> list[str]:
     from kafkalet.broker.transactions.metadata import IDLE_STATES
 
     lines = []

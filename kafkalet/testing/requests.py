@@ -1,7 +1,7 @@
 """`cluster.requests`: the requests that clients sent to a cluster, with the responses.
 
     assert kafka.requests.count("Metadata") < 5
-    [request] = kafka.requests.of("Produce", topic="orders")
+    [request] = kafka.requests.filter("Produce", topic="orders")
     request.response, request.error, request.duration_ms
 
 The requests come from the journal of the brokers (kafkalet.broker.network.journal), which keeps the latest ones. Counts
@@ -25,22 +25,21 @@ from kafkalet.suggestions import did_you_mean
 from .waiting import timeout_s, wait
 
 if TYPE_CHECKING:
-    from kafkalet.broker.network.journal import Journal
-
-    from .operations import ClusterOperations
+    from kafkalet.broker.network.journal import Journal, Unsupported
+    from kafkalet.embedded import EmbeddedCluster
 
 SHOWN = 10
 """The number of requests in the text of a failed wait."""
 
 
-class Mark(NamedTuple):
+class Moment(NamedTuple):
     """A moment, for `Requests.between`."""
 
     elapsed_s: float
 
 
-Moment = Mark | datetime | int
-"""A mark, a datetime, or milliseconds since 1970."""
+AnyMoment = Moment | datetime | int
+"""The result of `Requests.mark`, a datetime, or milliseconds since 1970."""
 
 
 class Request:
@@ -196,7 +195,7 @@ class _Filter(NamedTuple):
 class Requests:
     """The requests to a cluster, oldest first: all of them, or those that a filter selects."""
 
-    def __init__(self, cluster: ClusterOperations, chosen: _Filter | None = None) -> None:
+    def __init__(self, cluster: EmbeddedCluster, chosen: _Filter | None = None) -> None:
         self._cluster = cluster
         self._filter = chosen or _Filter()
 
@@ -230,7 +229,7 @@ class Requests:
 
     # Selecting
 
-    def of(
+    def filter(
         self,
         *apis: str,
         client_id: str | None = None,
@@ -257,7 +256,7 @@ class Requests:
             ),
         )
 
-    def between(self, start: Moment, end: Moment | None = None) -> Requests:
+    def between(self, start: AnyMoment, end: AnyMoment | None = None) -> Requests:
         """Select the requests that arrived in a period. Without `end`, it has no end.
 
         `start` and `end` are marks (see `mark`), datetimes, or milliseconds since 1970, by the clock of this machine.
@@ -270,8 +269,8 @@ class Requests:
         old = self._filter
         return Requests(self._cluster, old._replace(start_s=max(old.start_s, start_s), end_s=min(old.end_s, end_s)))
 
-    def _moment(self, name: str, moment: Moment) -> float:
-        if isinstance(moment, Mark):
+    def _moment(self, name: str, moment: AnyMoment) -> float:
+        if isinstance(moment, Moment):
             return moment.elapsed_s
         if isinstance(moment, datetime):
             return (moment.timestamp() * 1000 - self._journal.began_ms) / 1000
@@ -281,9 +280,9 @@ class Requests:
             )
         return (moment - self._journal.began_ms) / 1000
 
-    def mark(self) -> Mark:
+    def mark(self) -> Moment:
         """Return the current moment, for `between`. Later requests arrive after it."""
-        return self._cluster._server.call(lambda: Mark(elapsed_s()))
+        return self._cluster._server.call(lambda: Moment(elapsed_s()))
 
     @overload
     def last(self, *, client_id: str | None = None) -> Request: ...
@@ -294,7 +293,7 @@ class Requests:
 
         Raises LookupError without `n` if there is no request.
         """
-        chosen = self if client_id is None else self.of(client_id=client_id)
+        chosen = self if client_id is None else self.filter(client_id=client_id)
         if n is not None and arguments.number("n", n) < 1:
             raise ValueError(f"n is {n}; it must be at least 1")
         found = list(chosen)
@@ -313,12 +312,12 @@ class Requests:
         topic: str | None = None,
         errors: bool | str | Iterable[str] | None = None,
     ) -> int:
-        """Return the number of requests since the start or the last `clear`. The arguments are those of `of`.
+        """Return the number of requests since the start or the last `clear`. The arguments are those of `filter`.
 
         Raises LookupError if the number is unknown because the journal has dropped requests. A count by API and client
         id is always known.
         """
-        chosen = self.of(*apis, client_id=client_id, topic=topic, errors=errors)
+        chosen = self.filter(*apis, client_id=client_id, topic=topic, errors=errors)
         wanted, journal = chosen._filter, self._journal
         if wanted.can_count:
             counts = self._cluster._server.call(journal.counts)
@@ -340,6 +339,15 @@ class Requests:
         """Forget all requests and counts, including those of unsupported requests. Requests in progress remain."""
         self._cluster._server.call(self._journal.clear)
 
+    @property
+    def unsupported(self) -> list[Unsupported]:
+        """The requests for APIs or versions that the broker does not serve; each client, API and version once.
+
+        They do not depend on the selection. ApiVersions is an exception: a client may send it in any version to find
+        out which versions are served.
+        """
+        return sorted(self._cluster._server.call(self._journal.unsupported.copy))
+
     # Waiting
 
     def wait_for(
@@ -352,14 +360,14 @@ class Requests:
         where: Callable[[Request], object] | None = None,
         timeout: float | None = None,
     ) -> list[Request]:
-        """Wait until there are at least `n` requests, and return them. The arguments are those of `of`.
+        """Wait until there are at least `n` requests, and return them. The arguments are those of `filter`.
 
         A request counts when it arrives, even if it has no response yet. `where` is called with each request and
         returns whether it counts. Requests from before the call count as well; use `clear` or `between` to exclude
         them. Raises AssertionError with the last requests after `timeout` seconds (by default `cluster.timeout`).
         """
         __tracebackhide__ = True
-        chosen = self.of(*apis, client_id=client_id, topic=topic, errors=errors)
+        chosen = self.filter(*apis, client_id=client_id, topic=topic, errors=errors)
         return chosen._wait(arguments.number("n", n), where, timeout)
 
     def _wait(self, n: int, where: Callable[[Request], object] | None, timeout: float | None) -> list[Request]:
@@ -399,7 +407,7 @@ class Requests:
             end()
 
 
-def assert_no_unsupported(cluster: ClusterOperations) -> None:
+def assert_no_unsupported(cluster: EmbeddedCluster) -> None:
     """Raise AssertionError if a client sent a request that the broker does not serve."""
     __tracebackhide__ = True
     journal = cluster._server.journal

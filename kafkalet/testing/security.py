@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 
 from kafkalet.broker import arguments
 from kafkalet.broker.config.listeners import listeners_of
-from kafkalet.broker.security.acl_text import acl_text
 from kafkalet.broker.security.scram_credentials import ScramCredential, ScramMechanism, credentials_of_user
 from kafkalet.broker.security.short_forms import ShortForms, acls_of, check_password, check_user
 
 if TYPE_CHECKING:
     from kafkalet.broker.security.acl import Acl
-
-    from .operations import ClusterOperations
+    from kafkalet.embedded import EmbeddedCluster
 
 
 _Key = tuple[str, ScramMechanism]
@@ -25,32 +23,29 @@ ACLS_PER_TURN = 2000
 
 
 class Acls:
-    """The ACLs of a cluster. An ACL is a text, as in `alice:read,describe:topic:orders*`, or a `kafkalet.Acl`."""
+    """The ACLs of a cluster, in the order of their creation.
 
-    def __init__(self, cluster: ClusterOperations) -> None:
+    Methods take texts, as in `alice:read,describe:topic:orders*`, and `kafkalet.Acl` values. Iteration yields
+    `kafkalet.Acl` values, one for each operation; `str` converts them to texts.
+    """
+
+    def __init__(self, cluster: EmbeddedCluster) -> None:
         self._cluster = cluster
 
     def __repr__(self) -> str:
-        return f"<ACLs: {', '.join(map(acl_text, self)) or 'none'}>"
+        return f"<ACLs: {', '.join(map(str, self)) or 'none'}>"
 
     def __iter__(self) -> Iterator[Acl]:
-        return iter(self.all)
+        return iter(self._read())
 
     def __len__(self) -> int:
-        return len(self.all)
+        return len(self._read())
 
     def __contains__(self, acl: str | Acl) -> bool:
-        return set(acls_of(acl)) <= set(self.all)
+        return set(acls_of(acl)) <= set(self._read())
 
-    @property
-    def all(self) -> list[Acl]:
-        """The ACLs, in the order of their creation."""
+    def _read(self) -> list[Acl]:
         return self._cluster._server.call(lambda: list(self._cluster._server.metadata.acls))
-
-    @property
-    def texts(self) -> list[str]:
-        """The ACLs as texts, in the order of their creation."""
-        return [acl_text(acl) for acl in self.all]
 
     def add(self, *acls: str | Acl) -> None:
         """Create ACLs. They apply to the next request of each client. Those that exist stay as they are.
@@ -78,8 +73,8 @@ class Acls:
 
     def _delete(self, acls: list[Acl]) -> None:
         server = self._cluster._server
-        if missing := [acl_text(acl) for acl in acls if acl not in server.metadata.acls]:
-            known = ", ".join(map(acl_text, server.metadata.acls)) or "none"
+        if missing := [str(acl) for acl in acls if acl not in server.metadata.acls]:
+            known = ", ".join(map(str, server.metadata.acls)) or "none"
             raise ValueError(f"the ACL {missing[0]} does not exist; the ACLs are {known}")
         server.controller.delete_acls(acls)
 
@@ -89,26 +84,24 @@ def _all_of(acls: Iterable[str | Acl]) -> list[Acl]:
 
 
 class Users:
-    """The users of a cluster who can log in with a password."""
+    """The names of the users who can log in with a password."""
 
-    def __init__(self, cluster: ClusterOperations) -> None:
+    def __init__(self, cluster: EmbeddedCluster) -> None:
         self._cluster = cluster
 
     def __repr__(self) -> str:
-        return f"<users: {', '.join(self.names) or 'none'}>"
+        return f"<users: {', '.join(self) or 'none'}>"
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.names)
+        return iter(self._read())
 
     def __len__(self) -> int:
-        return len(self.names)
+        return len(self._read())
 
     def __contains__(self, name: str) -> bool:
-        return name in self.names
+        return name in self._read()
 
-    @property
-    def names(self) -> list[str]:
-        """The names of the users."""
+    def _read(self) -> list[str]:
         return self._cluster._server.call(lambda: list(self._cluster._server.users))
 
     def add(self, name: str, password: str) -> None:

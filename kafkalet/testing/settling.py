@@ -28,13 +28,13 @@ from .reading import without_leader
 from .waiting import timeout_s, wait
 
 if TYPE_CHECKING:
-    from .operations import ClusterOperations
+    from kafkalet.embedded import EmbeddedCluster
 
 Groups = bool | Collection[str]
 
 
 def settle(
-    cluster: ClusterOperations, timeout: float | None, groups: Groups, *, transactions: bool, requests: bool
+    cluster: EmbeddedCluster, timeout: float | None, groups: Groups, *, transactions: bool, requests: bool
 ) -> None:
     """Wait until the cluster is quiet. See `Cluster.settle`."""
     __tracebackhide__ = True
@@ -72,7 +72,7 @@ def _checked_groups(groups: Groups) -> Collection[str] | None:
 # Functions that run in the event loop
 
 
-def _requests(cluster: ClusterOperations) -> Iterator[str]:
+def _requests(cluster: EmbeddedCluster) -> Iterator[str]:
     """Describe each request in progress."""
     for broker in list(cluster._server.brokers.values()):
         now_ms = broker.node.client_clock.now_ms()
@@ -90,7 +90,7 @@ def _requests(cluster: ClusterOperations) -> Iterator[str]:
                 yield f"client {client!r} at {host}:{port}: {activity}, for {seconds:.1f} s"
 
 
-def _transactions(cluster: ClusterOperations) -> Iterator[str]:
+def _transactions(cluster: EmbeddedCluster) -> Iterator[str]:
     """Describe each open transaction."""
     from kafkalet.broker.cluster.state_topics import TRANSACTION_STATE
     from kafkalet.broker.transactions.metadata import IDLE_STATES
@@ -108,7 +108,7 @@ def _transactions(cluster: ClusterOperations) -> Iterator[str]:
             )
 
 
-def _hidden(cluster: ClusterOperations, topic: str) -> Iterator[str]:
+def _hidden(cluster: EmbeddedCluster, topic: str) -> Iterator[str]:
     """Say that an internal topic has partitions without a leader, so that what they contain is unknown."""
     state = cluster._server.metadata.topics.get(topic)
     if state is not None:
@@ -117,7 +117,7 @@ def _hidden(cluster: ClusterOperations, topic: str) -> Iterator[str]:
             yield f"topic {topic}: {text}"
 
 
-def _groups(cluster: ClusterOperations, names: Collection[str] | None) -> Iterator[str]:
+def _groups(cluster: EmbeddedCluster, names: Collection[str] | None) -> Iterator[str]:
     """Describe each group that has a lag or rebalances."""
     if names is None:
         from kafkalet.broker.cluster.state_topics import CONSUMER_OFFSETS

@@ -7,9 +7,11 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from kafkalet.broker import arguments
+from kafkalet.broker.cluster.metadata import spread
+from kafkalet.broker.cluster.new_topics import NewTopic, check_config, checked_topic
 from kafkalet.broker.seeding.partitioner import partition_of
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.build import build_batch
@@ -17,18 +19,35 @@ from kafkalet.protocol.records.codecs import Codec
 from kafkalet.protocol.records.record import Record as StoredRecord
 
 from .reading import Isolation, PartitionReader, checked_isolation, without_leader
-from .record import HeaderPairs, Record, Text, Time, encoded, header_pairs, milliseconds, shown
+from .record import (
+    ANY,
+    AnyValue,
+    HeaderPairs,
+    Headers,
+    NewRecord,
+    Record,
+    Text,
+    Time,
+    encoded,
+    header_pairs,
+    milliseconds,
+    shown,
+)
 from .waiting import timeout_s, wait
 
 if TYPE_CHECKING:
     from kafkalet.broker.arguments import PropertyValue
+    from kafkalet.broker.cluster.metadata import PartitionState
     from kafkalet.broker.cluster.partition import Partition
-    from kafkalet.broker.views import LogView
+    from kafkalet.broker.views import LogOffsets, LogView
+    from kafkalet.embedded import EmbeddedCluster
     from kafkalet.storage.acceptance import ValidatedBatches
     from kafkalet.storage.values import Isolation as StorageIsolation
 
-    from .operations import ClusterOperations
-    from .shape import HeldHighWatermark, ShapeKind
+    from .hold import Hold
+    from .layout import LayoutKind
+
+T = TypeVar("T")
 
 Where = Callable[[Record], object]
 """A predicate: a record matches if the result is true. It runs in the thread of the caller."""
@@ -40,7 +59,7 @@ COMPARED_RECORDS = 200
 """The number of records compared with the expected one, in addition to those with the same key or value."""
 
 
-class Mark:
+class TopicMark:
     """A position at the end of a topic, returned by `Topic.mark`. Pass it as `since` to skip earlier records."""
 
     __slots__ = ("epochs", "offsets", "topic", "topic_id")
@@ -61,15 +80,15 @@ class Mark:
         """The leader epoch of each partition. Records that replaced older ones since are after the mark."""
 
     def __repr__(self) -> str:
-        return f"<Mark in {self.topic} at {self.offsets}>"
+        return f"<mark in {self.topic} at {self.offsets}>"
 
 
-Since = Mark | Time
-"""Where to start reading: a `Mark`, or a time; records with an older timestamp are then skipped."""
+Since = TopicMark | Time
+"""Where to start reading: a `TopicMark`, or a time; records with an older timestamp are then skipped."""
 
 
 class Outgoing(NamedTuple):
-    """A record to send."""
+    """A record to send, with its data encoded."""
 
     key: bytes | None
     value: bytes | None
@@ -78,6 +97,14 @@ class Outgoing(NamedTuple):
     """None means the current time of the broker."""
     partition: int | None
     """None means that the key determines the partition."""
+
+
+class Appended(NamedTuple):
+    """What was appended to a partition."""
+
+    first_offset: int
+    log_append_time_ms: int
+    """The timestamp of the records if the broker sets it, otherwise -1."""
 
 
 class Extent(NamedTuple):
@@ -97,14 +124,14 @@ class Topic:
     Methods raise KafkaError with the code that a client would get, and TypeError or ValueError for invalid arguments.
     """
 
-    def __init__(self, cluster: ClusterOperations, name: str) -> None:
+    def __init__(self, cluster: EmbeddedCluster, name: str) -> None:
         self._cluster = cluster
         self.name = name
 
     def __repr__(self) -> str:
         if not self._cluster.is_running or not self.exists:
             return f"<topic {self.name}>"
-        return f"<topic {self.name}: offsets {', '.join(map(self._offsets_shown, range(self.partitions)))}>"
+        return f"<topic {self.name}: offsets {', '.join(map(self._offsets_shown, range(self.partition_count)))}>"
 
     def _offsets_shown(self, partition: int) -> str:
         try:
@@ -120,18 +147,22 @@ class Topic:
         partitions: int | None = None,
         config: Mapping[str, PropertyValue] | None = None,
         replication_factor: int | None = None,
+        assignments: Sequence[Sequence[int]] | None = None,
     ) -> Topic:
         """Create the topic unless it exists.
 
-        Raises ValueError if it exists with another number of partitions or other values of `config`, and KafkaError if
-        it cannot be created.
+        By default, `partitions` and `replication_factor` are those of the broker properties `num.partitions` and
+        `default.replication.factor`. Alternatively, `assignments` lists the broker ids of each partition's replicas,
+        the leader first.
+
+        Raises ValueError if the topic exists with another number of partitions or other values of `config`, and
+        KafkaError with the code that CreateTopics returns: INVALID_TOPIC_EXCEPTION, INVALID_PARTITIONS,
+        INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT or INVALID_CONFIG.
         """
         wanted = arguments.properties(f"the config of topic {self.name}", config)
         if not self.exists:
-            count = -1 if partitions is None else partitions
-            replicas = -1 if replication_factor is None else replication_factor
             try:
-                self._cluster.create_topic(self.name, count, replicas, wanted)
+                self._create(partitions, wanted, replication_factor, assignments)
             except KafkaError as error:  # a client or another thread may have created it in the meantime
                 if error.code is not Code.TOPIC_ALREADY_EXISTS:
                     raise
@@ -143,9 +174,30 @@ class Topic:
                 raise ValueError(f"topic {self.name} exists with {name}={state.config.get(name)}, not {value}")
         return self
 
+    def _create(
+        self,
+        partitions: int | None,
+        config: Mapping[str, PropertyValue] | None,
+        replication_factor: int | None,
+        assignments: Sequence[Sequence[int]] | None,
+    ) -> None:
+        """Create the topic as `create` does. Raises KafkaError with TOPIC_ALREADY_EXISTS if it exists."""
+        count = -1 if partitions is None else partitions
+        factor = -1 if replication_factor is None else replication_factor
+        new = checked_topic(NewTopic(self.name, count, config or {}, factor))
+        replicas = arguments.assignments(assignments)
+        if replicas is not None and count not in (-1, len(replicas)):
+            raise ValueError(f"partitions is {count}, but assignments lists {len(replicas)}")
+        if replicas is not None and factor not in (-1, len(replicas[0])):
+            raise ValueError(f"replication_factor is {factor}, but assignments lists {len(replicas[0])}")
+        self._cluster._server.call(lambda: self._cluster._server.controller.create_topic(new, replicas))
+
     def delete(self) -> None:
-        """Delete the topic and its records."""
-        self._cluster.delete_topic(self.name)
+        """Delete the topic and its records.
+
+        Raises KafkaError with UNKNOWN_TOPIC_OR_PARTITION if the topic does not exist.
+        """
+        self._cluster._server.call(lambda: self._cluster._server.controller.delete_topic(self.name))
 
     @property
     def exists(self) -> bool:
@@ -153,7 +205,7 @@ class Topic:
         return self._cluster._server.call(lambda: self.name in self._cluster._server.metadata.topics)
 
     @property
-    def partitions(self) -> int:
+    def partition_count(self) -> int:
         """The number of partitions, or 0 if the topic does not exist."""
 
         def count() -> int:
@@ -162,14 +214,101 @@ class Topic:
 
         return self._cluster._server.call(count)
 
+    def add_partitions(self, count: int) -> Topic:
+        """Add `count` partitions, as CreatePartitions does. Their replicas are spread over the brokers.
+
+        Raises KafkaError with UNKNOWN_TOPIC_OR_PARTITION if the topic does not exist.
+        """
+        if arguments.number("count", count) < 1:
+            raise ValueError(f"count is {count}; it must be at least 1")
+        server = self._cluster._server
+
+        def add() -> None:
+            state, metadata = server.metadata.existing_topic(self.name), server.metadata
+            now, replicas = len(state.partitions), len(state.partitions[0].replicas)
+            server.controller.add_partitions(
+                state, spread(count, replicas, metadata.endpoints, first_index=now, away=metadata.away)
+            )
+
+        server.call(add)
+        return self
+
+    @property
+    def config(self) -> dict[str, str]:
+        """The properties of the topic, by Kafka's names. Others have the value of the brokers.
+
+        Raises KafkaError with UNKNOWN_TOPIC_OR_PARTITION if the topic does not exist.
+        """
+        server = self._cluster._server
+        return server.call(lambda: dict(server.metadata.existing_topic(self.name).config))
+
+    def configure(self, config: Mapping[str, PropertyValue | None]) -> Topic:
+        """Change properties of the topic, as in `{"retention.ms": 1000}`. None removes a property.
+
+        Raises KafkaError with INVALID_CONFIG, and changes nothing, if a property is unknown or a value is invalid.
+        """
+        what = f"the config of topic {self.name}"
+        given = config if isinstance(config, Mapping) else arguments.properties(what, config)
+        wanted = arguments.properties(what, {name: value for name, value in given.items() if value is not None})
+        server = self._cluster._server
+
+        def configure() -> None:
+            topic = server.metadata.existing_topic(self.name)
+            removed = given.keys() - wanted.keys()
+            changed = {name: value for name, value in {**topic.config, **wanted}.items() if name not in removed}
+            check_config(changed, server.config)
+            server.controller.change_config(topic, changed)
+
+        server.call(configure)
+        return self
+
+    def leader(self, partition: int = 0) -> int | None:
+        """Return the id of the broker that leads a partition, or None if it has no leader.
+
+        This method and the following ones raise KafkaError with UNKNOWN_TOPIC_OR_PARTITION if the partition does not
+        exist.
+        """
+        return self._state(partition, lambda state: None if state.leader < 0 else state.leader)
+
+    def replicas(self, partition: int = 0) -> list[int]:
+        """Return the ids of the brokers with a replica of a partition, the preferred leader first."""
+        return self._state(partition, lambda state: list(state.replicas))
+
+    def isr(self, partition: int = 0) -> list[int]:
+        """Return the ids of the brokers whose replicas of a partition are in sync, in ascending order."""
+        return self._state(partition, lambda state: sorted(state.isr))
+
+    def leader_epoch(self, partition: int = 0) -> int:
+        """Return the leader epoch of a partition."""
+        return self._state(partition, lambda state: state.leader_epoch)
+
+    def offsets(self, partition: int = 0) -> LogOffsets:
+        """Return the log start offset, last stable offset, high watermark and log end offset at one moment.
+
+        Raises KafkaError with LEADER_NOT_AVAILABLE if the partition has no leader.
+        """
+        return self.log(partition).offsets
+
+    def _state(self, partition: int, read: Callable[[PartitionState], T]) -> T:
+        server = self._cluster._server
+        arguments.number("the number of a partition", partition)
+        return server.call(lambda: read(server.metadata.existing_partition(self.name, partition)))
+
     def log(self, partition: int = 0) -> LogView:
-        """Return a view of the log of a partition: its offsets, segments and batches."""
-        return self._cluster.log(self.name, partition)
+        """Return a view of the log of a partition's leader: its offsets, segments and batches.
+
+        Raises KafkaError with UNKNOWN_TOPIC_OR_PARTITION if the partition does not exist.
+        """
+        from kafkalet.broker.views import LogView
+
+        arguments.number("the number of a partition", partition)
+        self._cluster._server.call(lambda: self._leader(partition))
+        return LogView(self.name, partition, lambda: self._leader(partition).log, self._cluster._server.call)
 
     @property
     def logs(self) -> list[LogView]:
         """A view of the log of each partition."""
-        return [self.log(partition) for partition in range(self.partitions)]
+        return [self.log(partition) for partition in range(self.partition_count)]
 
     # Send
 
@@ -180,13 +319,13 @@ class Topic:
         headers: HeaderPairs | None = None,
         timestamp: Time | None = None,
         partition: int | None = None,
-    ) -> Topic:
-        """Append a record, as if a producer had sent it with acks=all.
+    ) -> Record:
+        """Append a record, as if a producer had sent it with acks=all, and return it with partition and offset.
 
         A str is encoded as UTF-8. A value of None is a tombstone. `partition` and `timestamp` default as for
         `send_batch`.
         """
-        return self.send_batch([(key, value)], headers=headers, timestamp=timestamp, partition=partition)
+        return self.send_batch([NewRecord(value, key, headers, timestamp, partition)])[0]
 
     def send_json(
         self,
@@ -195,43 +334,50 @@ class Topic:
         headers: HeaderPairs | None = None,
         timestamp: Time | None = None,
         partition: int | None = None,
-    ) -> Topic:
-        """Append a record whose value is `value` as JSON. Raises TypeError if JSON cannot represent it."""
+    ) -> Record:
+        """Append a record with `value` as JSON, and return it. Raises TypeError if JSON cannot represent it."""
         return self.send(json.dumps(value), key, headers, timestamp, partition)
 
     def send_batch(
         self,
-        values: Iterable[Text | tuple[Text | None, Text | None] | None],
+        records: Iterable[Text | NewRecord | tuple[Text | None, Text | None] | None],
         *,
         headers: HeaderPairs | None = None,
         timestamp: Time | None = None,
         partition: int | None = None,
         compression: str = "none",
-    ) -> Topic:
-        """Append records, in one batch for each partition. An element is a value or a pair of key and value.
+    ) -> list[Record]:
+        """Append records, in one batch for each partition, and return them with partitions and offsets.
 
-        Records that would exceed `max.message.bytes` together are appended in several batches, as by a producer.
+        An element is a value, a pair of key and value, or a `kafkalet.NewRecord`. `headers`, `timestamp` and
+        `partition` are those of all records that have none of their own. Records that would exceed `max.message.bytes`
+        together are appended in several batches, as by a producer. If a partition refuses its records, nothing is
+        appended.
+
         Without `partition`, the key of a record determines its partition, as in the Java producer; all records without
         a key go to one partition, and to the next one with the next call. Without `timestamp`, which is in milliseconds
         or a datetime, records have the current time of the broker. `compression` is "none", "gzip", "snappy", "lz4" or
         "zstd".
         """
         codec = _codec(compression)
-        self._send(outgoing(values, headers, timestamp, partition), codec)
-        return self
+        return self._send(outgoing(records, headers, timestamp, partition), codec)
 
-    def _send(self, records: Sequence[Outgoing], codec: Codec) -> list[tuple[int, int]]:
-        """Append records as `send_batch` does, and return the partition and the offset of each.
+    def _send(self, records: Sequence[Outgoing], codec: Codec) -> list[Record]:
+        """Append records as `send_batch` does.
 
-        Unless all partitions accept their records, nothing is appended. Raises KafkaError; if appending fails
-        nevertheless, as with a broken disk, its message names the partitions that were written before.
+        Raises KafkaError; if appending fails after all partitions have accepted their records, as with a broken disk,
+        its message names the partitions that were written before.
         """
         by_partition, places = self._encode(records)
-        batches = [
-            (index, batch) for index, part in by_partition.items() for batch in self._batches(index, part, codec)
-        ]
-        first_offsets = self._append(batches)
-        return [(index, first_offsets[index] + delta) for index, delta in places]
+        appended = self._append(
+            [(index, batch) for index, part in by_partition.items() for batch in self._batches(index, part, codec)]
+        )
+        return [self._sent(index, by_partition[index][at], appended[index]) for index, at in places]
+
+    def _sent(self, partition: int, stored: StoredRecord, appended: Appended) -> Record:
+        delta, time_ms, key, value, headers = stored
+        time_ms = time_ms if appended.log_append_time_ms < 0 else appended.log_append_time_ms
+        return Record(self.name, partition, appended.first_offset + delta, time_ms, key, value, Headers(headers))
 
     def _encode(self, records: Sequence[Outgoing]) -> tuple[dict[int, list[StoredRecord]], list[tuple[int, int]]]:
         """Return the records to append by partition, and the place of each in the result.
@@ -250,7 +396,7 @@ class Topic:
 
     def _partitions_for(self, records: Sequence[Outgoing]) -> list[int]:
         """Return the partition of each record. Creates the topic if it does not exist."""
-        count = self.create().partitions
+        count = self.create().partition_count
         for given in {record.partition for record in records if record.partition is not None}:
             if not 0 <= given < count:
                 raise ValueError(f"partition {given} does not exist; topic {self.name} has {count}")
@@ -287,22 +433,22 @@ class Topic:
 
         return self._cluster._server.call(look)
 
-    def _append(self, batches: Sequence[tuple[int, bytes]]) -> dict[int, int]:
-        """Append batches, and return the first offset in each partition. Raises KafkaError; see `_send`."""
+    def _append(self, batches: Sequence[tuple[int, bytes]]) -> dict[int, Appended]:
+        """Append batches, and return what was appended to each partition. Raises KafkaError; see `_send`."""
 
-        def append() -> dict[int, int]:
+        def append() -> dict[int, Appended]:
             leaders = [self._leader(index) for index, _ in batches]
             for leader in leaders:
                 leader.check_replicas()
             accepted = [self._accepted(leader, batch) for leader, (_, batch) in zip(leaders, batches, strict=True)]
-            first_offsets: dict[int, int] = {}
+            found: dict[int, Appended] = {}
             for leader, part, (index, batch) in zip(leaders, accepted, batches, strict=True):
                 try:
                     appended = leader.produce_validated(part) or leader.append(bytearray(batch))
                 except KafkaError as error:
-                    raise self._refused(index, error, first_offsets) from error
-                first_offsets.setdefault(index, appended.first_offset)
-            return first_offsets
+                    raise self._refused(index, error, found) from error
+                found.setdefault(index, Appended(appended.first_offset, appended.log_append_time_ms))
+            return found
 
         return self._cluster._server.call(append)
 
@@ -320,6 +466,16 @@ class Topic:
         names = ", ".join(f"{self.name}-{index}" for index in sorted(written))
         text = f"{self.name}-{partition}: {str(error).removeprefix(f'{error.code.name}: ')}"
         return KafkaError(error.code, f"{text}; records were appended to {names}" if names else text)
+
+    def append(self, data: bytes | bytearray | memoryview, partition: int = 0) -> int:
+        """Append an encoded record batch, such as one from `kafkalet.protocol.records.build`. Return its first offset.
+
+        The batch is validated like a batch from any producer. Raises KafkaError with the code that Produce returns, or
+        ValueError if the bytes are not a complete batch.
+        """
+        batch = arguments.record_batches(data)
+        arguments.number("the number of a partition", partition)
+        return self._cluster._server.call(lambda: self._leader(partition).append(batch).first_offset)
 
     # Read
 
@@ -364,7 +520,7 @@ class Topic:
 
         return server.call(look)
 
-    def _after(self, mark: Mark, partition: int) -> int:
+    def _after(self, mark: TopicMark, partition: int) -> int:
         """Return the offset of the first record after a mark.
 
         It is lower than the marked one if the log was truncated below it (OffsetForLeaderEpoch, KIP-320).
@@ -383,31 +539,25 @@ class Topic:
 
         return server.call(look)
 
-    def mark(self) -> Mark:
+    def mark(self) -> TopicMark:
         """Return the current end of the topic, to read or wait for later records only: `records(since=mark)`."""
         server = self._cluster._server
 
-        def mark() -> Mark:
+        def mark() -> TopicMark:
             state = server.metadata.topics.get(self.name)
             if state is None:
-                return Mark(self.name, {})
+                return TopicMark(self.name, {})
             leaders = [server.leadership.leader_of(self.name, each.index) for each in state.partitions]
             ends = {leader.index: leader.log.log_end_offset for leader in leaders}
-            return Mark(self.name, ends, state.topic_id, {leader.index: leader.leader_epoch for leader in leaders})
+            return TopicMark(self.name, ends, state.topic_id, {leader.index: leader.leader_epoch for leader in leaders})
 
         return server.call(mark)
 
-    @property
-    def visible(self) -> int:
-        """The number of records that a consumer gets with read_uncommitted, from the log start of each partition."""
-        return len(self.records())
+    def count(self, isolation: Isolation = "read_uncommitted") -> int:
+        """Return the number of records that a consumer gets, from the log start of each partition."""
+        return len(self.records(isolation))
 
-    @property
-    def visible_committed(self) -> int:
-        """The number of records that a consumer gets with read_committed, from the log start of each partition."""
-        return len(self.records("read_committed"))
-
-    # Shape
+    # The log
 
     def append_batches(self, data: bytes | bytearray | memoryview, partition: int = 0) -> Topic:
         """Append entries exactly as they are: offsets, leader epochs, timestamps and checksums are not changed.
@@ -421,15 +571,15 @@ class Topic:
         below the log end or decreases, a leader epoch decreases or has not begun yet, or a batch contradicts the state
         of its producer.
         """
-        from . import shape
+        from . import layout
 
         self.create()
-        shape.append_batches(self._cluster, self.name, data, partition)
+        layout.append_batches(self._cluster, self.name, data, partition)
         return self
 
-    def shape(
+    def layout(
         self,
-        kind: ShapeKind,
+        kind: LayoutKind,
         first: int | None = None,
         size: int | None = None,
         after: int | None = None,
@@ -461,41 +611,34 @@ class Topic:
         except for gaps. Creates the topic if it does not exist. Raises ValueError for an unknown kind, for a number
         out of range, and for a `first` or `after` that the kind excludes.
         """
-        from . import shape
+        from . import layout
 
         self.create()
-        shape.shape(self._cluster, self.name, kind, first=first, size=size, after=after, partition=partition)
+        layout.layout(self._cluster, self.name, kind, first=first, size=size, after=after, partition=partition)
         return self
 
-    def advance_log_start(self, offset: int, partition: int = 0) -> Topic:
-        """Advance the log start offset, as retention or DeleteRecords does. Compacted topics are allowed.
+    def delete_records(self, before: int, partition: int = 0) -> Topic:
+        """Advance the log start offset to `before`, as retention or DeleteRecords does. Compacted topics are allowed.
 
-        Records below `offset` can no longer be read. Raises ValueError if `offset` is below the log start offset or
+        Records below `before` can no longer be read. Raises ValueError if `before` is below the log start offset or
         above the high watermark.
         """
-        from . import shape
+        from . import layout
 
-        shape.advance_log_start(self._cluster, self.name, offset, partition)
+        layout.delete_records(self._cluster, self.name, before, partition)
         return self
 
-    def hold_high_watermark(self, at: int | None = None, partition: int = 0) -> HeldHighWatermark:
-        """Keep the high watermark from advancing beyond `at`, or beyond its current value.
+    def hold_high_watermark(self, at: int | None = None, partition: int = 0) -> Hold:
+        """Keep the high watermark at `at`, or at its current value, until the result is released.
 
         Records above it are appended, but consumers do not see them, and producers with acks=all wait for them. The
-        last stable offset does not advance either. The hold ends with `release_high_watermark`, or with the `with`
-        block of the result. Raises ValueError if the high watermark is already above `at`, because it never decreases.
+        last stable offset does not advance either. Raises ValueError if the high watermark is already above `at`,
+        because it never decreases.
         """
-        from . import shape
+        from . import layout
 
         self.create()
-        return shape.hold_high_watermark(self._cluster, self.name, at, partition)
-
-    def release_high_watermark(self, partition: int = 0) -> Topic:
-        """Let the high watermark advance again. If it is not held, nothing changes."""
-        from . import shape
-
-        shape.release_high_watermark(self._cluster, self.name, partition)
-        return self
+        return layout.hold_high_watermark(self._cluster, self.name, at, partition)
 
     # Leaders and replicas
 
@@ -506,16 +649,16 @@ class Topic:
         NOT_LEADER_OR_FOLLOWER; consumers beyond `to` are reset or report the truncation. A batch that contains
         `to` is removed as a whole. Raises ValueError if `to` is not between the log start offset and the log end.
         """
-        from . import shape
+        from . import layout
 
-        shape.truncate(self._cluster, self.name, to, partition)
+        layout.truncate(self._cluster, self.name, to, partition)
         return self
 
     def new_leader_epoch(self, partition: int = 0) -> Topic:
         """Start a new leader epoch with the same leader. Clients with the old epoch have to refresh their metadata."""
-        from . import shape
+        from . import layout
 
-        shape.new_leader_epoch(self._cluster, self.name, partition)
+        layout.new_leader_epoch(self._cluster, self.name, partition)
         return self
 
     def move_leader(self, to: int, partition: int = 0, *, unclean: bool = False) -> Topic:
@@ -524,50 +667,31 @@ class Topic:
         Raises KafkaError with PREFERRED_LEADER_NOT_AVAILABLE if its replica is not in sync. With `unclean`, the replica
         becomes leader anyway, and the records that it lacks are lost. Raises ValueError if the broker has no replica.
         """
-        from . import shape
+        from . import layout
 
-        shape.move_leader(self._cluster, self.name, to, partition, unclean=unclean)
+        layout.move_leader(self._cluster, self.name, to, partition, unclean=unclean)
         return self
 
-    def take_offline(self, partition: int = 0, broker: int | None = None) -> Topic:
+    def take_offline(self, partition: int = 0, broker: int | None = None) -> Hold:
         """Take the replicas of a partition offline, or only the one of a broker, as if their disk had failed.
 
         Requests to these replicas get KAFKA_STORAGE_ERROR. Another in-sync replica becomes leader; if there is none,
-        the partition has no leader. Stopping and starting the broker, or `bring_online`, brings them back. Raises
-        ValueError if there is no such replica online.
+        the partition has no leader. When the result is released, the replicas open their logs again, and follow or
+        lead; stopping and starting the broker does the same. Raises ValueError if there is no such replica online.
         """
-        from . import shape
+        from . import layout
 
-        shape.take_offline(self._cluster, self.name, partition, broker)
-        return self
+        return layout.take_offline(self._cluster, self.name, partition, broker)
 
-    def bring_online(self, partition: int = 0, broker: int | None = None) -> Topic:
-        """Undo `take_offline`: the replicas open their logs again, and follow or lead.
-
-        Raises ValueError if there is no such replica offline.
-        """
-        from . import shape
-
-        shape.bring_online(self._cluster, self.name, partition, broker)
-        return self
-
-    def shrink_isr(self, *brokers: int, partition: int = 0) -> Topic:
-        """Remove followers from the in-sync replicas, and hold them back so that they stay out.
+    def shrink_isr(self, *brokers: int, partition: int = 0) -> Hold:
+        """Remove followers from the in-sync replicas, and hold them back until the result is released.
 
         Producers with acks=all do not wait for them, and get NOT_ENOUGH_REPLICAS if fewer than
         `min.insync.replicas` are left. Raises ValueError if a broker is not a follower.
         """
-        from . import shape
+        from . import layout
 
-        shape.shrink_isr(self._cluster, self.name, brokers, partition)
-        return self
-
-    def expand_isr(self, partition: int = 0) -> Topic:
-        """Let the followers of a partition that are held back catch up; they join the in-sync replicas again."""
-        from . import shape
-
-        shape.expand_isr(self._cluster, self.name, partition)
-        return self
+        return layout.shrink_isr(self._cluster, self.name, brokers, partition)
 
     # Wait
 
@@ -575,29 +699,33 @@ class Topic:
         self,
         n: int = 1,
         where: Where | None = None,
-        key: Text | None = None,
-        value: Text | None = None,
+        key: Text | AnyValue | None = ANY,
+        value: Text | AnyValue | None = ANY,
         timeout: float | None = None,
         *,
+        json: Any = ANY,
+        headers: HeaderPairs | None = None,
+        exactly: int | None = None,
         isolation: Isolation = "read_uncommitted",
         since: Since | None = None,
         partition: int | None = None,
     ) -> list[Record]:
         """Wait until `n` records match, and return the first `n`, ordered by partition and offset.
 
-        A record matches if it has this `key` and `value` (if given) and `where(record)` is true. Records that are in
-        the topic already count, unless `since` excludes them. Raises AssertionError after `timeout` seconds (by default
-        `cluster.timeout`), with the records that did arrive, the closest match first.
+        A record matches if it has this `key` and `value`, its value is equal to `json` when parsed as JSON, it has
+        these `headers` (and possibly others), and `where(record)` is true. None as key or value matches null. Records
+        that are in the topic already count, unless `since` excludes them. Raises AssertionError after `timeout` seconds
+        (by default `cluster.timeout`), with the records that did arrive, the closest match first.
+
+        With `exactly` in place of `n`, the wait also fails as soon as more records match. Later records cannot be
+        excluded: call `settle` first, and then `wait_for(exactly=0)`, to check that no record arrives.
 
         Records count once they have arrived, even if they are deleted during the wait. But if they are truncated, or
         `Cluster.restore` replaces them, only those count that the topic contains then.
         """
-        if arguments.number("n", n) < 1:
-            raise ValueError(
-                f"n is {n}; it must be at least 1. To check that no record arrives, call settle(), then records()"
-            )
         __tracebackhide__ = True
-        wanted = _Wanted(where, encoded("key", key), encoded("value", value))
+        least = _wanted_number(n, exactly)
+        wanted = _Wanted(where, key, value, json, headers)
         reading = _Reading(self, isolation, since, partition)
         arrived: list[Record] = []
         matching: list[Record] = []
@@ -609,18 +737,21 @@ class Topic:
                 matching.clear()
             arrived.extend(new)
             matching.extend([record for record in new if wanted.matches(record)])
-            return matching if len(matching) >= n else None
+            return matching if len(matching) >= least else None
 
         def failure() -> str:
-            what = f"{n} record{'s' if n > 1 else ''}{wanted}"
+            number = f"{least} record{'' if least == 1 else 's'}"
+            what = f"{'' if exactly is None else 'exactly '}{number}{wanted}"
             got = (
                 f"{len(matching)} of the {len(arrived)} records in the topic match" if arrived else "no record arrived"
             )
             return self._failure(f"for {what}", timeout, got, reading, wanted.closest_first(arrived), len(arrived))
 
         wait(self._cluster, look, timeout, failure)
+        if exactly is not None and len(matching) > exactly:
+            raise AssertionError(failure())
         matching.sort(key=lambda record: (record.partition, record.offset))
-        return matching[:n]
+        return matching[:least]
 
     def wait_until(
         self,
@@ -683,8 +814,8 @@ class _Reading:
     def __init__(self, topic: Topic, isolation: str, since: Since | None, partition: int | None) -> None:
         self._topic = topic
         self._isolation = checked_isolation(isolation)
-        self._mark = since if isinstance(since, Mark) else None
-        self._from_ms = None if since is None or isinstance(since, Mark) else milliseconds("since", since)
+        self._mark = since if isinstance(since, TopicMark) else None
+        self._from_ms = None if since is None or isinstance(since, TopicMark) else milliseconds("since", since)
         self._only = None if partition is None else arguments.number("partition", partition)
         self._readers: dict[int, PartitionReader] = {}
         self._identity: object = None
@@ -692,7 +823,7 @@ class _Reading:
         """Whether the last `read` began at the start, because records of earlier ones may not exist anymore."""
         self.leaderless = ""
         """Which partitions could not be read, because they have no leader."""
-        if isinstance(since, Mark) and since.topic != topic.name:
+        if isinstance(since, TopicMark) and since.topic != topic.name:
             raise ValueError(f"since is a mark in topic {since.topic}; this is topic {topic.name}")
 
     def read(self) -> list[Record]:
@@ -732,20 +863,46 @@ class _Reading:
         return reader
 
 
+def _wanted_number(n: int, exactly: int | None) -> int:
+    """Return the number of records to wait for."""
+    if exactly is None:
+        if arguments.number("n", n) < 1:
+            raise ValueError(f"n is {n}; it must be at least 1. To check that no record arrives, call settle() first")
+        return n
+    if n != 1:
+        raise TypeError("n and exactly exclude each other; give one of them")
+    if arguments.number("exactly", exactly) < 0:
+        raise ValueError(f"exactly is {exactly}; it must be at least 0")
+    return exactly
+
+
 class _Wanted:
     """The condition of a wait."""
 
-    def __init__(self, where: Where | None, key: bytes | None, value: bytes | None) -> None:
+    def __init__(
+        self,
+        where: Where | None,
+        key: Text | AnyValue | None,
+        value: Text | AnyValue | None,
+        json: Any,
+        headers: HeaderPairs | None,
+    ) -> None:
         if where is not None and not callable(where):
             raise TypeError(f"where must be a function of a record, not {arguments.shown(where)}")
+        if json is not ANY and value is not ANY:
+            raise TypeError("value and json exclude each other; give one of them")
         self._where = where
-        self._key = key
-        self._value = value
+        self._key = key if isinstance(key, AnyValue) else encoded("key", key)
+        self._value = value if isinstance(value, AnyValue) else encoded("value", value)
+        self._json = json
+        self._headers = header_pairs(headers)
 
     def matches(self, record: Record) -> bool:
         return (
-            (self._key is None or record.key == self._key)
-            and (self._value is None or record.value == self._value)
+            self._key in (ANY, record.key)
+            and self._value in (ANY, record.value)
+            and (self._json is ANY or _is_json(record.value, self._json))
+            and all(pair in record.headers.pairs for pair in self._headers)
             and (self._where is None or bool(self._where(record)))
         )
 
@@ -763,40 +920,69 @@ class _Wanted:
         )
 
     def _resembles(self, record: Record) -> bool:
-        return (self._key is not None and record.key == self._key) or (
-            self._value is not None and record.value == self._value
-        )
+        return record.key == self._key or record.value == self._value
 
     def _similarity(self, record: Record) -> float:
-        pairs = [(self._key, record.key), (self._value, record.value)]
-        return sum(_ratio(wanted, found) for wanted, found in pairs if wanted is not None)
+        value = self._value if self._json is ANY else json.dumps(self._json, default=repr).encode()
+        pairs = [(self._key, record.key), (value, record.value)]
+        return sum(_ratio(wanted, found) for wanted, found in pairs if not isinstance(wanted, AnyValue))
 
     def __str__(self) -> str:
-        parts = [f"key {shown(self._key)}"] if self._key is not None else []
-        parts += [f"value {shown(self._value)}"] if self._value is not None else []
+        parts = [] if isinstance(self._key, AnyValue) else [f"key {shown(self._key)}"]
+        parts += [] if isinstance(self._value, AnyValue) else [f"value {shown(self._value)}"]
+        parts += [] if self._json is ANY else [f"JSON {self._json!r}"]
+        parts += [f"headers {dict(self._headers)!r}"] if self._headers else []
         parts += [f"where {getattr(self._where, '__name__', self._where)}"] if self._where is not None else []
         return f" with {' and '.join(parts)}" if parts else ""
 
 
-def _ratio(wanted: bytes, found: bytes | None) -> float:
-    """Return the similarity of two values, from 0 to 1. Only their first 500 bytes are compared."""
-    if found is None:
-        return 0.0
+def _is_json(value: bytes | None, wanted: Any) -> bool:
+    try:
+        return value is not None and bool(json.loads(value) == wanted)
+    except ValueError:
+        return False
+
+
+def _ratio(wanted: bytes | None, found: bytes | None) -> float:
+    """Return the similarity of two values, from 0 to 1, or 2 if they are equal. Only 500 bytes are compared."""
+    if wanted is None or found is None:
+        return 2.0 if wanted is found else 0.0
     return 2.0 if wanted == found else SequenceMatcher(None, wanted[:500], found[:500], autojunk=False).ratio()
 
 
 def outgoing(
-    values: Iterable[Text | tuple[Text | None, Text | None] | None],
-    headers: HeaderPairs | None,
-    timestamp: Time | None,
-    partition: int | None,
+    records: Iterable[Text | NewRecord | tuple[Text | None, Text | None] | None],
+    headers: HeaderPairs | None = None,
+    timestamp: Time | None = None,
+    partition: int | None = None,
 ) -> list[Outgoing]:
     """Return the records that `Topic.send_batch` appends with these arguments."""
-    pairs = header_pairs(headers)
-    time_ms = None if timestamp is None else milliseconds("timestamp", timestamp)
-    if partition is not None:
-        arguments.number("partition", partition)
-    return [Outgoing(*_key_and_value(value), pairs, time_ms, partition) for value in _listed(values)]
+    default = NewRecord(None, None, headers, timestamp, partition)
+    return [_outgoing(_new_record(each), default) for each in _listed(records)]
+
+
+def _outgoing(new: NewRecord, default: NewRecord) -> Outgoing:
+    """Return a record to send, with the headers, timestamp and partition of `default` if it has none of its own."""
+    headers = default.headers if new.headers is None else new.headers
+    timestamp = default.timestamp if new.timestamp is None else new.timestamp
+    partition = default.partition if new.partition is None else new.partition
+    return Outgoing(
+        encoded("the key of a record", new.key),
+        encoded("the value of a record", new.value),
+        header_pairs(headers),
+        None if timestamp is None else milliseconds("timestamp", timestamp),
+        None if partition is None else arguments.number("partition", partition),
+    )
+
+
+def _new_record(given: Text | NewRecord | tuple[Text | None, Text | None] | None) -> NewRecord:
+    if isinstance(given, NewRecord):
+        return given
+    if not isinstance(given, tuple):
+        return NewRecord(given)
+    if len(given) != 2:
+        raise TypeError(f"an element is a value, a pair of key and value, or a NewRecord, not {arguments.shown(given)}")
+    return NewRecord(given[1], given[0])
 
 
 def _listed(values: Iterable[Any]) -> list[Any]:
@@ -804,20 +990,12 @@ def _listed(values: Iterable[Any]) -> list[Any]:
         raise TypeError(
             f"send_batch takes a list of values or of pairs, not {arguments.shown(values)}; pass the items() of a dict"
         )
-    if isinstance(values, (str, bytes, bytearray)) or not isinstance(values, Iterable):
+    if isinstance(values, (str, bytes, bytearray, NewRecord)) or not isinstance(values, Iterable):
         raise TypeError(f"send_batch takes a list of values, not {arguments.shown(values)}; send() takes one value")
     found = list(islice(values, MAX_BATCH_RECORDS + 1))
     if not 0 < len(found) <= MAX_BATCH_RECORDS:
         raise ValueError(f"send_batch takes 1 to {MAX_BATCH_RECORDS} values, not {len(found) or 'none'}")
     return found
-
-
-def _key_and_value(given: Text | tuple[Text | None, Text | None] | None) -> tuple[bytes | None, bytes | None]:
-    if not isinstance(given, tuple):
-        return None, encoded("the value of a record", given)
-    if len(given) != 2:
-        raise TypeError(f"an element is a value or a pair of key and value, not {arguments.shown(given)}")
-    return encoded("the key of a record", given[0]), encoded("the value of a record", given[1])
 
 
 def _codec(name: str) -> Codec:

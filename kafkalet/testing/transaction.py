@@ -15,7 +15,7 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.build import build_batch
 from kafkalet.suggestions import did_you_mean
 
-from .record import HeaderPairs, Text, Time
+from .record import HeaderPairs, NewRecord, Record, Text, Time
 from .waiting import timeout_s, wait
 
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from kafkalet.broker.transactions.coordinator import Result, TransactionCoordinator
     from kafkalet.broker.transactions.decisions import Producer
     from kafkalet.broker.views import TransactionView
+    from kafkalet.embedded import EmbeddedCluster
     from kafkalet.tasks.delayed import Delayed
 
-    from .operations import ClusterOperations
     from .topic import Topic
 
 Place = tuple[str, int]
@@ -43,7 +43,7 @@ class Transaction:
     raise KafkaError with COORDINATOR_NOT_AVAILABLE if the broker that coordinates it is stopped.
     """
 
-    def __init__(self, cluster: ClusterOperations, transactional_id: str) -> None:
+    def __init__(self, cluster: EmbeddedCluster, transactional_id: str) -> None:
         self._cluster = cluster
         self.transactional_id = transactional_id
 
@@ -154,10 +154,10 @@ class Transaction:
 class OpenTransaction:
     """A transaction without a client. Use it in a `with` statement, which commits or aborts it at the end."""
 
-    def __init__(self, cluster: ClusterOperations, transactional_id: str, timeout_ms: int) -> None:
+    def __init__(self, cluster: EmbeddedCluster, transactional_id: str, timeout: float) -> None:
         self._cluster = cluster
         self.transactional_id = transactional_id
-        self._timeout_ms = timeout_ms
+        self._timeout_ms = round(timeout * 1000)
         self._requests = _Coordination(cluster, transactional_id, None)
         self._producer: Producer | None = None
         self._topics: dict[str, Topic] = {}
@@ -203,19 +203,19 @@ class OpenTransaction:
         headers: HeaderPairs | None = None,
         timestamp: Time | None = None,
         partition: int | None = None,
-    ) -> OpenTransaction:
-        """Append a record in the transaction. The arguments are those of `Topic.send`.
+    ) -> Record:
+        """Append a record in the transaction, and return it. The arguments are those of `Topic.send`.
 
         Raises KafkaError with PRODUCER_FENCED if another producer has begun a transaction with this id, and with the
         code that a producer would get otherwise.
         """
         __tracebackhide__ = True
-        from .topic import Topic, outgoing
+        from .topic import Appended, Topic, outgoing
 
         producer = self._open()
         if topic not in self._topics:
             self._topics[topic] = Topic(self._cluster, arguments.text("topic", topic))
-        new = outgoing([(key, value)], headers, timestamp, partition)
+        new = outgoing([NewRecord(value, key, headers, timestamp, partition)])
         [(index, records)] = self._topics[topic]._encode(new)[0].items()
         place = (topic, index)
         self._add(place)
@@ -228,16 +228,17 @@ class OpenTransaction:
             is_transactional=True,
         )
 
-        def append() -> None:
+        def append() -> Appended:
             leader = self._cluster._server.leadership.leader_of(*place)
             leader.check_replicas()
             raises_epoch = self._requests.transaction_version() >= EPOCH_PER_TRANSACTION
             guard = leader.start_verification(*producer, sequence, raises_epoch=raises_epoch)
-            leader.produce(bytearray(batch), guard)
+            appended = leader.produce(bytearray(batch), guard)
+            return Appended(appended.first_offset, appended.log_append_time_ms)
 
-        self._cluster._server.call(append)
+        appended = self._cluster._server.call(append)
         self._sequences[place] = sequence + len(records)
-        return self
+        return self._topics[topic]._sent(index, records[0], appended)
 
     def send_offsets(self, group_id: str, offsets: Mapping[Place, int]) -> OpenTransaction:
         """Add offsets of a consumer group to the transaction, by (topic, partition). They are committed with it."""
@@ -321,10 +322,16 @@ EPOCH_PER_TRANSACTION = 2
 """From this transaction version on, each transaction has its own epoch (KIP-890)."""
 
 
+def transactional_ids(cluster: EmbeddedCluster) -> list[str]:
+    """Return all transactional ids. Runs in the event loop."""
+    brokers = cluster._server.brokers.values()
+    return [each.transactional_id for broker in brokers for each in broker.coordinators.loaded_transactions()]
+
+
 class _Coordination:
     """Requests to the coordinator of a transactional id. They block the caller's thread."""
 
-    def __init__(self, cluster: ClusterOperations, transactional_id: str, timeout: float | None) -> None:
+    def __init__(self, cluster: EmbeddedCluster, transactional_id: str, timeout: float | None) -> None:
         self._cluster = cluster
         self._transactional_id = transactional_id
         self._timeout = timeout

@@ -18,7 +18,7 @@ from kafkalet.clock import elapsed_s
 from .clients import what_clients_do
 
 if TYPE_CHECKING:
-    from .operations import ClusterOperations
+    from kafkalet.embedded import EmbeddedCluster
 
 T = TypeVar("T")
 
@@ -31,7 +31,7 @@ class WaitCancelled(Exception):
 
 
 def wait(
-    cluster: ClusterOperations,
+    cluster: EmbeddedCluster,
     look: Callable[[], T | None],
     timeout: float | None,
     failure: Callable[[], str],
@@ -77,6 +77,6 @@ def _hint() -> list[str]:
     ]
 
 
-def timeout_s(cluster: ClusterOperations, timeout: float | None) -> float:
+def timeout_s(cluster: EmbeddedCluster, timeout: float | None) -> float:
     """Return the timeout of a wait, in seconds. Raises TypeError or ValueError if it is not a number of at least 0."""
     return cluster.timeout if timeout is None else arguments.seconds("timeout", timeout)

@@ -71,7 +71,7 @@ def bootstrap(request: pytest.FixtureRequest) -> Iterator[str]:
 def topic(kafka: kafkalet.Broker) -> str:
     """A new topic with three partitions."""
     name = f"topic-{next(_numbers)}"
-    kafka.create_topic(name, partitions=3)
+    kafka.topic(name).create(3)
     return name
 
 

@@ -28,7 +28,7 @@ SHORT = {"quota.window.num": "3"}
 @pytest.fixture
 def cluster() -> Iterator[kafkalet.Cluster]:
     with kafkalet.Cluster(3, config=SHORT) as cluster:
-        cluster.create_topic("t", assignments=[[1, 2]])
+        cluster.topic("t").create(assignments=[[1, 2]])
         yield cluster
 
 
@@ -90,7 +90,7 @@ def test_librdkafka_producer_over_quota_gets_throttle_time(cluster: kafkalet.Clu
         producer.produce("t", b"x" * 45_000)
         producer.flush(30)
     assert any(event.throttle_time > 0 for event in events)
-    assert cluster.log("t").high_watermark == 5
+    assert cluster.topic("t").log().high_watermark == 5
 
 
 def test_throttled_consumer_reads_all_records(cluster: kafkalet.Cluster) -> None:

@@ -37,7 +37,7 @@ async def consumer(broker: kafkalet.Broker) -> AsyncIterator[AIOKafkaConsumer]:
 
 async def test_sent_record_is_in_the_log(broker: kafkalet.Broker, producer: AIOKafkaProducer) -> None:
     sent = await producer.send_and_wait("t", b"v", partition=0, timestamp_ms=1000)
-    assert (sent.offset, broker.log("t", 0).high_watermark) == (0, 1)
+    assert (sent.offset, broker.topic("t").log().high_watermark) == (0, 1)
 
 
 async def test_offsets_are_looked_up(
@@ -93,7 +93,7 @@ async def test_idempotent_producer_under_load_keeps_order(broker: kafkalet.Broke
         sent = [await producer.send("t", b"v" * 100, partition=1) for _ in range(500)]
         offsets = [record.offset for record in await asyncio.gather(*sent)]
     assert offsets == list(range(500))
-    assert len({batch.producer_id for batch in broker.log("t", 1).batches}) == 1
+    assert len({batch.producer_id for batch in broker.topic("t").log(1).batches}) == 1
 
 
 async def test_two_brokers_in_one_event_loop_are_independent(broker: kafkalet.Broker) -> None:
@@ -103,5 +103,5 @@ async def test_two_brokers_in_one_event_loop_are_independent(broker: kafkalet.Br
         AIOKafkaProducer(bootstrap_servers=other.bootstrap_servers) as there,
     ):
         await asyncio.gather(here.send_and_wait("t", b"here", partition=0), there.send_and_wait("t", b"there"))
-        assert [record.value for batch in other.log("t").batches for record in batch.records()] == [b"there"]
-        assert [record.value for batch in broker.log("t").batches for record in batch.records()] == [b"here"]
+        assert [record.value for batch in other.topic("t").log().batches for record in batch.records()] == [b"there"]
+        assert [record.value for batch in broker.topic("t").log().batches for record in batch.records()] == [b"here"]

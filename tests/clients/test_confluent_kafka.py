@@ -31,8 +31,8 @@ def consumer(client: ConfluentKafka) -> Iterator[Consumer]:
 def filled(kafka: kafkalet.Broker, topic: str) -> str:
     """A topic with ten records, one second apart, in two batches."""
     rows = numbered((1000 * n, None, b"%d" % n, ()) for n in range(10))
-    kafka.produce(topic, 0, build_batch(rows[:6]))
-    kafka.produce(topic, 0, build_batch(numbered(row[1:] for row in rows[6:])))
+    kafka.topic(topic).append(build_batch(rows[:6]))
+    kafka.topic(topic).append(build_batch(numbered(row[1:] for row in rows[6:])))
     return topic
 
 
@@ -59,7 +59,7 @@ def test_unknown_topic_has_no_watermarks(kafka: kafkalet.Broker) -> None:
 def test_max_timestamp_lookup_finds_first_record_with_largest_timestamp(
     client: ConfluentKafka, kafka: kafkalet.Broker, topic: str
 ) -> None:
-    kafka.produce(topic, 0, build_batch(numbered((time, None, b"v", ()) for time in (5, 30, 20, 30))))
+    kafka.topic(topic).append(build_batch(numbered((time, None, b"v", ()) for time in (5, 30, 20, 30))))
     assert client.list_offsets(topic, {0: OffsetSpec.max_timestamp()}) == {0: Found(1, 30)}
 
 
@@ -97,18 +97,18 @@ def test_idempotent_producer_keeps_order_over_many_requests(
 ) -> None:
     rows = [Row(n, b"%d" % n) for n in range(2000)]
     client.produce(topic, 0, rows, enable_idempotence=True, batch_num_messages=10, linger_ms=0)
-    assert [record.value for batch in kafka.log(topic).batches for record in batch.records()] == [
+    assert [record.value for batch in kafka.topic(topic).log().batches for record in batch.records()] == [
         row.value for row in rows
     ]
 
 
 def test_producer_with_acks_0_continues_after_closed_connection(kafka: kafkalet.Broker) -> None:
     """With acks=0 an error closes the connection; later records use a new one."""
-    kafka.create_topic("unforgiving", 1, config={"max.message.bytes": "500"})
+    kafka.topic("unforgiving").create(1, config={"max.message.bytes": "500"})
     producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "acks": 0, "log_level": 0})
     producer.produce("unforgiving", b"x" * 1000)
     producer.flush(TIMEOUT_S)
-    log = kafka.log("unforgiving")
+    log = kafka.topic("unforgiving").log()
     until = time.monotonic() + TIMEOUT_S
     while log.log_end_offset == 0 and time.monotonic() < until:  # records sent before it notices are lost
         producer.produce("unforgiving", b"y")

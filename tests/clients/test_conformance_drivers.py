@@ -30,7 +30,7 @@ def broker() -> Iterator[kafkalet.Broker]:
 @pytest.fixture
 def topic(broker: kafkalet.Broker) -> str:
     name = new_topic()
-    broker.create_topic(name, partitions=3)
+    broker.topic(name).create(3)
     return name
 
 
@@ -86,7 +86,7 @@ def test_producer_requests_the_acks_of_the_task(
     ended = drive(command, broker.bootstrap_servers, "produce", topic, acks=acks, idempotence="false")
     assert (ended.status, acked(ended)) == (0, VALUES), ended
     assert all(int(partition) >= -1 and int(offset) >= -1 for _, partition, offset in ended.of("acked"))
-    sent = {(request.request or {})["acks"] for request in broker.requests.of("Produce")}
+    sent = {(request.request or {})["acks"] for request in broker.requests.filter("Produce")}
     assert sent == {int(acks)}
 
 
@@ -137,7 +137,7 @@ def test_transformer_copies_records_and_commits_offsets(
 ) -> None:
     fill(broker, topic)
     output = f"{topic}-copy"
-    broker.create_topic(output, partitions=1)
+    broker.topic(output).create(1)
     settings = {"group": topic, "transactional_id": topic, "output_topic": output}
     ended = drive(command, broker.bootstrap_servers, "transform", topic, **settings)
     assert (ended.status, ended.values()) == (0, VALUES), ended

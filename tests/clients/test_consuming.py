@@ -14,7 +14,7 @@ AUTO_OFFSET_RESET = -140
 
 def append(kafka: kafkalet.Broker, topic: str, *values: bytes, partition: int = 0, time: int = 1000) -> None:
     rows = numbered((time + n, None, value, ()) for n, value in enumerate(values))
-    kafka.produce(topic, partition, build_batch(rows))
+    kafka.topic(topic).append(build_batch(rows), partition)
 
 
 def offsets(client: Driver, topic: str, start: int, count: int) -> list[int]:
@@ -93,9 +93,9 @@ def test_both_isolation_levels_see_nontransactional_records(
 
 def test_consumer_reads_across_segments(client: Driver, kafka: kafkalet.Broker) -> None:
     topic = f"{type(client).__name__}-segments"
-    kafka.create_topic(topic, 1, config={"segment.bytes": str(1 << 20)})
+    kafka.topic(topic).create(1, config={"segment.bytes": str(1 << 20)})
     for n in range(12):
         append(kafka, topic, bytes([n]) * (300 << 10))
-    assert len(kafka.log(topic).segments) > 3
+    assert len(kafka.topic(topic).log().segments) > 3
     found = messages(client.read(topic, {0: 0}, 12))
     assert [message.value[0] for message in found if message.value] == list(range(12))

@@ -24,7 +24,7 @@ def cluster() -> Iterator[kafkalet.Cluster]:
     config = {"log.retention.ms": "-1", **partitions, **QUICK}
     with kafkalet.Cluster(brokers=3, config=config) as running:
         for topic in ("in", "out"):
-            running.create_topic(topic, partitions=3, replication_factor=3)
+            running.topic(topic).create(3, replication_factor=3)
         yield running
 
 
@@ -92,9 +92,9 @@ def test_every_number_is_squared_once(cluster: kafkalet.Cluster, protocol: str) 
             # Not the group's coordinator: producers of librdkafka 2.16 do not return to a coordinator that restarted
             # (test_faults.py stops it with the other clients).
             stoppable = sorted({1, 2, 3} - {coordinator_of(cluster, "__consumer_offsets", "squares")})
-            cluster.stop_broker(stopped := stoppable[rounds // 4 % 2])
+            cluster.broker(stopped := stoppable[rounds // 4 % 2]).stop()
             workers[rounds // 4 % 2].work()
-            cluster.start_broker(stopped)
+            cluster.broker(stopped).start()
         if rounds == 6:
             workers[1].die(in_the_middle=True)
             workers[1] = Worker(cluster.bootstrap_servers, 1, protocol)

@@ -8,6 +8,7 @@ import itertools
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
@@ -53,7 +54,7 @@ def bootstrap(cluster: kafkalet.Cluster) -> Iterator[str]:
     """The addresses of all brokers; all are running before and after a test."""
     yield cluster.bootstrap_servers
     for node_id in {1, 2, 3} - set(cluster._server.nodes):
-        cluster.start_broker(node_id)
+        cluster.broker(node_id).start()
     gc.collect()  # close sockets that clients left open
 
 
@@ -71,7 +72,7 @@ def name() -> str:
 
 @pytest.fixture
 def topic(cluster: kafkalet.Cluster, name: str) -> str:
-    cluster.create_topic(name, partitions=3, replication_factor=3)
+    cluster.topic(name).create(3, replication_factor=3)
     return name
 
 
@@ -83,13 +84,13 @@ def coordinator_of(cluster: kafkalet.Cluster, state: str, key: str) -> int:
 
 def stop_group_coordinator(cluster: kafkalet.Cluster, group: str) -> int:
     node_id = coordinator_of(cluster, "__consumer_offsets", group)
-    cluster.stop_broker(node_id)
+    cluster.broker(node_id).stop()
     return node_id
 
 
 def stop_transaction_coordinator(cluster: kafkalet.Cluster, transactional_id: str) -> int:
     node_id = coordinator_of(cluster, "__transaction_state", transactional_id)
-    cluster.stop_broker(node_id)
+    cluster.broker(node_id).stop()
     return node_id
 
 
@@ -181,11 +182,11 @@ def test_transaction_continues_after_coordinator_restart(
     producer = client.transactional(name)
     producer.begin()
     producer.send(topic, 0, [Row(1, b"aborted")])
-    cluster.start_broker(stop_transaction_coordinator(cluster, name))
+    cluster.broker(stop_transaction_coordinator(cluster, name)).start()
     producer.abort()
     producer.begin()
     producer.send(topic, 0, [Row(2, b"committed")])
-    cluster.start_broker(stop_transaction_coordinator(cluster, name))
+    cluster.broker(stop_transaction_coordinator(cluster, name)).start()
     producer.commit()
     assert values(client.read(topic, {0: 0}, 1, "read_committed")) == [b"committed"]
 
@@ -228,7 +229,7 @@ def test_committed_offsets_survive_stop_of_the_coordinator(
     for offset in range(1, 7):
         member.commit({0: offset})
         if offset % 2 == 0:
-            cluster.start_broker(stop_group_coordinator(cluster, name))
+            cluster.broker(stop_group_coordinator(cluster, name)).start()
     member.commit({0: 7})
     assert member.committed([0]) == [7]
     member.close()
@@ -243,14 +244,12 @@ def pending_commit(cluster: kafkalet.Cluster, bootstrap: str, topic: str, name: 
     with form_group(bootstrap, name, topic, 1) as [member]:
         assert member.commit({0: 1}) == {0}
         followers = {1, 2, 3} - {coordinator_of(cluster, "__consumer_offsets", name)}
-        for node_id in followers:
-            cluster.hold_replication(node_id, "__consumer_offsets")
+        holds = [cluster.hold_replication(node_id, "__consumer_offsets") for node_id in followers]
         member.send_commit({0: 2})
         assert not member.is_answered()
         yield member
-        for node_id in followers:
-            with contextlib.suppress(ValueError):  # the test has released it already
-                cluster.release_replication(node_id, "__consumer_offsets")
+        for held in holds:
+            held.release()
 
 
 def test_commit_is_acknowledged_when_every_replica_has_it(
@@ -258,7 +257,7 @@ def test_commit_is_acknowledged_when_every_replica_has_it(
 ) -> None:
     assert committed(bootstrap, pending_commit.group, pending_commit.topic) == {0: 1}
     for node_id in {1, 2, 3} - {coordinator_of(cluster, "__consumer_offsets", pending_commit.group)}:
-        cluster.release_replication(node_id, "__consumer_offsets")
+        cluster._server.call(partial(cluster._server.release_replication, node_id, "__consumer_offsets", None))
     assert pending_commit.was_committed() == {0}
     stop_group_coordinator(cluster, pending_commit.group)
     assert committed(cluster.bootstrap_servers, pending_commit.group, pending_commit.topic) == {0: 2}
@@ -283,8 +282,8 @@ def test_transactional_offsets_survive_restart_of_both_coordinators(
     producer.begin()
     producer.send(topic, 1, [Row(1, b"made of them")])
     producer.send_offsets(member, topic, {0: 5})
-    cluster.start_broker(stop_group_coordinator(cluster, name))
-    cluster.start_broker(stop_transaction_coordinator(cluster, name))
+    cluster.broker(stop_group_coordinator(cluster, name)).start()
+    cluster.broker(stop_transaction_coordinator(cluster, name)).start()
     producer.commit()
     until(lambda: client.committed(name, topic) == {0: 5})
 
@@ -334,7 +333,7 @@ def test_group_of_two_hundred_members_rebalances(bootstrap: str, topic: str, nam
 def test_commit_of_two_thousand_partitions_survives_coordinator_stop(
     cluster: kafkalet.Cluster, bootstrap: str, name: str
 ) -> None:
-    cluster.create_topic(name, partitions=2000)
+    cluster.topic(name).create(2000)
     offsets = {index: index * 7 for index in range(2000)}
     with form_group(bootstrap, name, name, 1) as [member]:
         assert member.commit(offsets) == {0}

@@ -41,7 +41,7 @@ def test_old_client_reads_records_it_produced(old_client: KafkaPython, topic: st
 
 
 def test_old_client_gets_beginning_and_end_offsets(old_client: KafkaPython, kafka: kafkalet.Broker, topic: str) -> None:
-    kafka.produce(topic, 0, build_batch(numbered([(1000, None, b"a", ()), (2000, None, b"b", ())])))
+    kafka.topic(topic).append(build_batch(numbered([(1000, None, b"a", ()), (2000, None, b"b", ())])))
     assert old_client.beginning_offsets(topic, [0]) == [0]
     assert old_client.end_offsets(topic, [0]) == [2]
 
@@ -49,7 +49,7 @@ def test_old_client_gets_beginning_and_end_offsets(old_client: KafkaPython, kafk
 def test_lookup_by_time_is_supported_since_0_10_1(
     old_client: KafkaPython, kafka: kafkalet.Broker, topic: str, version: tuple[int, ...]
 ) -> None:
-    kafka.produce(topic, 0, build_batch(numbered([(1000, None, b"a", ()), (2000, None, b"b", ())])))
+    kafka.topic(topic).append(build_batch(numbered([(1000, None, b"a", ()), (2000, None, b"b", ())])))
     if version >= (0, 10, 1):
         assert old_client.offsets_for_times(topic, {0: 1001}) == {0: Found(1, 2000)}
     else:
@@ -79,7 +79,7 @@ def test_old_client_commits_offsets_of_a_group(old_client: KafkaPython, topic: s
 
 
 def test_consumer_resets_to_latest_offset(kafka: kafkalet.Broker, topic: str) -> None:
-    kafka.produce(topic, 0, build_batch(numbered([(1000, None, b"a", ())])))
+    kafka.topic(topic).append(build_batch(numbered([(1000, None, b"a", ())])))
     consumer = kafka_python.KafkaConsumer(
         bootstrap_servers=kafka.bootstrap_servers, enable_auto_commit=False, auto_offset_reset="latest"
     )
@@ -92,8 +92,8 @@ def test_consumer_resets_to_latest_offset(kafka: kafkalet.Broker, topic: str) ->
 
 
 def test_admin_client_deletes_records(kafka: kafkalet.Broker, topic: str) -> None:
-    kafka.produce(topic, 0, build_batch(numbered((n, None, b"v", ()) for n in range(5))))
+    kafka.topic(topic).append(build_batch(numbered((n, None, b"v", ()) for n in range(5))))
     admin = kafka_python.KafkaAdminClient(bootstrap_servers=kafka.bootstrap_servers)
     with contextlib.closing(admin):
         admin.delete_records({kafka_python.TopicPartition(topic, 0): 3})
-    assert kafka.log(topic).log_start_offset == 3
+    assert kafka.topic(topic).log().log_start_offset == 3

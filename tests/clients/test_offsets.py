@@ -21,7 +21,7 @@ UNSUPPORTED_FOR_MESSAGE_FORMAT = 43
 def fill(kafka: kafkalet.Broker, topic: str, *batches: list[int], partition: int = 0) -> None:
     """Append batches of records with these timestamps."""
     for times in batches:
-        kafka.produce(topic, partition, build_batch(numbered((time, None, b"v", ()) for time in times)))
+        kafka.topic(topic).append(build_batch(numbered((time, None, b"v", ()) for time in times)), partition)
 
 
 # Beginning and end
@@ -123,7 +123,7 @@ class LogAppendTimeBroker:
 
     def later(self, ms: int) -> int:
         """Advance the clock and return the new time."""
-        self.kafka._server.call(lambda: self.clock.advance(ms))
+        self.kafka._server.call(lambda: self.clock.advance(milliseconds=ms))
         return self.clock.now_ms()
 
 
@@ -244,10 +244,10 @@ def test_records_of_new_clients_are_stored_in_the_format_of_the_topic(
     driver_type: type[Driver], old: kafkalet.Broker, format_version: str, magic: int
 ) -> None:
     topic = f"{driver_type.__name__}-{magic}"
-    old.create_topic(topic, 1, config={"message.format.version": format_version})
+    old.topic(topic).create(1, config={"message.format.version": format_version})
     client = driver_type(old.bootstrap_servers)
     client.produce(topic, 0, [Row(1000, b"a", b"k")])
-    assert {batch.magic for batch in old.log(topic).batches} == {magic}
+    assert {batch.magic for batch in old.topic(topic).log().batches} == {magic}
     [(_, message)] = client.read(topic, {0: 0}, 1)
     assert (message.key, message.value, message.timestamp) == (b"k", b"a", 1000 if magic else None)
     client.close()

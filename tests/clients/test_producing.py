@@ -56,7 +56,7 @@ def test_record_without_timestamp_gets_producer_time(client: Driver, kafka: kafk
 def test_codec_of_producer_is_kept(client: Driver, kafka: kafkalet.Broker, topic: str, codec: str) -> None:
     rows = [Row(1000 + n, b"all work and no play %d " % n * 50) for n in range(20)]
     client.produce(topic, 0, rows, compression_type=codec, linger_ms=100)
-    assert {batch.codec for batch in kafka.log(topic).batches} == {Codec[codec.upper()]}
+    assert {batch.codec for batch in kafka.topic(topic).log().batches} == {Codec[codec.upper()]}
     found = messages(client.read(topic, {0: 0}, 20))
     assert [(message.offset, message.timestamp, message.value) for message in found] == [
         (n, row.timestamp, row.value) for n, row in enumerate(rows)
@@ -66,9 +66,9 @@ def test_codec_of_producer_is_kept(client: Driver, kafka: kafkalet.Broker, topic
 @pytest.mark.parametrize("codec", CODECS)
 def test_topic_with_compression_type_recompresses(client: Driver, kafka: kafkalet.Broker, codec: str) -> None:
     topic = f"{type(client).__name__}-to-{codec}"
-    kafka.create_topic(topic, 1, config={"compression.type": codec})
+    kafka.topic(topic).create(1, config={"compression.type": codec})
     client.produce(topic, 0, [Row(1, b"same again " * 100)])
-    assert {batch.codec for batch in kafka.log(topic).batches} == {Codec[codec.upper()]}
+    assert {batch.codec for batch in kafka.topic(topic).log().batches} == {Codec[codec.upper()]}
     assert [message.value for message in messages(client.read(topic, {0: 0}, 1))] == [b"same again " * 100]
 
 
@@ -96,7 +96,7 @@ def test_message_larger_than_fetch_size_is_returned_whole(client: Driver, topic:
 
 def test_message_over_size_limit_is_rejected(client: Driver, kafka: kafkalet.Broker) -> None:
     topic = f"{type(client).__name__}-small"
-    kafka.create_topic(topic, 1, config={"max.message.bytes": "1000"})
+    kafka.topic(topic).create(1, config={"max.message.bytes": "1000"})
     with pytest.raises(BrokerError) as failure:
         client.produce(topic, 0, [Row(1, b"x" * 2000)])
     assert failure.value.code == MESSAGE_TOO_LARGE
@@ -111,7 +111,7 @@ def test_batches_of_idempotent_producer_have_sequence_numbers(
 ) -> None:
     rows = [Row(n, b"v" * 500) for n in range(100)]
     assert client.produce(topic, 0, rows, enable_idempotence=True) == list(range(100))
-    batches = kafka.log(topic).batches
+    batches = kafka.topic(topic).log().batches
     assert len({batch.producer_id for batch in batches}) == 1
     assert all(batch.has_producer_id and batch.producer_epoch == 0 for batch in batches)
     assert [batch.base_sequence for batch in batches] == [batch.base_offset for batch in batches]
@@ -120,7 +120,7 @@ def test_batches_of_idempotent_producer_have_sequence_numbers(
 def test_each_idempotent_producer_gets_a_different_id(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
     for _ in range(2):
         client.produce(topic, 0, [Row(1, b"a")], enable_idempotence=True)
-    assert len({batch.producer_id for batch in kafka.log(topic).batches}) == 2
+    assert len({batch.producer_id for batch in kafka.topic(topic).log().batches}) == 2
 
 
 # Topics that are created automatically

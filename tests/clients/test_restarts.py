@@ -44,7 +44,7 @@ class RestartableBroker:
 @pytest.fixture
 def restartable(tmp_path: Path) -> Iterator[RestartableBroker]:
     running = RestartableBroker(tmp_path)
-    running.broker.create_topic("t", partitions=3)
+    running.broker.topic("t").create(3)
     yield running
     running.stop()
 
@@ -113,7 +113,7 @@ def test_open_transaction_times_out_after_restart(client: Driver, restartable: R
 def test_broker_stops_while_members_wait(driver_type: type[Driver], tmp_path: Path) -> None:
     """Neither pending fetches nor joins delay the broker's stop, and clients can close without it."""
     restartable = RestartableBroker(tmp_path)
-    restartable.broker.create_topic("t", partitions=3)
+    restartable.broker.topic("t").create(3)
     client = driver_type(restartable.servers)
     first, second = client.member("g", "t"), client.member("g", "t")
     until(shared(first, second), first, second)

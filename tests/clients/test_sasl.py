@@ -44,7 +44,7 @@ CONFIG = {
 def broker() -> Iterator[kafkalet.Broker]:
     with kafkalet.Broker(config=CONFIG) as made:
         _store_credentials(made)
-        made.create_topic(TOPIC)
+        made.topic(TOPIC).create()
         yield made
 
 
@@ -205,7 +205,7 @@ def test_confluent_kafka_reports_wrong_credentials(broker: kafkalet.Broker, mech
 def test_client_authenticates_again_before_its_session_ends() -> None:
     with kafkalet.Broker(config=CONFIG | {"connections.max.reauth.ms": "1500"}) as broker:
         _store_credentials(broker)
-        broker.create_topic(TOPIC)
+        broker.topic(TOPIC).create()
         producer = confluent_kafka.Producer(confluent_settings(broker, "SCRAM-SHA-256", PASSWORD))
         connections: set[int] = set()
         logins = 0

@@ -24,13 +24,15 @@ def cluster() -> Iterator[kafkalet.Cluster]:
 def topic(cluster: kafkalet.Cluster) -> Iterator[str]:
     """A topic with three partitions, each led by another broker; all brokers are running."""
     name = f"wide-{next(_numbers)}"
-    cluster.create_topic(name, partitions=3, replication_factor=3)
+    cluster.topic(name).create(3, replication_factor=3)
     yield name
     for node_id in (1, 2, 3):
         if node_id not in cluster._server.nodes:
-            cluster.start_broker(node_id)
+            cluster.broker(node_id).start()
             for index in range(3):
-                cluster.elect_leader(name, index, cluster._server.metadata.topics[name].partitions[index].replicas[0])
+                cluster.topic(name).move_leader(
+                    cluster._server.metadata.topics[name].partitions[index].replicas[0], index
+                )
 
 
 @pytest.fixture
@@ -73,7 +75,7 @@ def test_client_finds_all_brokers_from_one_address(
 
 def test_records_survive_stop_of_their_leader(client: Driver, cluster: kafkalet.Cluster, topic: str) -> None:
     client.produce(topic, 0, [Row(1, b"a"), Row(2, b"b")])
-    cluster.stop_broker(leader(cluster, topic, 0))
+    cluster.broker(leader(cluster, topic, 0)).stop()
     assert client.end_offsets(topic, [0]) == [2]
     assert [message.value for message in messages(client.read(topic, {0: 0}, 2))] == [b"a", b"b"]
 
@@ -93,9 +95,9 @@ def test_idempotent_producer_continues_when_leader_stops(cluster: kafkalet.Clust
         producer.produce(topic, b"%d" % number, partition=1)
         if number == 500:
             producer.poll(0)
-            cluster.stop_broker(leader(cluster, topic, 1))
+            cluster.broker(leader(cluster, topic, 1)).stop()
     assert producer.flush(TIMEOUT_S) == 0
-    records = [record.value for batch in cluster.log(topic, 1).batches for record in batch.records()]
+    records = [record.value for batch in cluster.topic(topic).log(1).batches for record in batch.records()]
     assert records == [b"%d" % number for number in range(1000)]
 
 
@@ -109,7 +111,7 @@ def test_consumer_continues_when_leader_stops(cluster: kafkalet.Cluster, topic: 
     consumer.assign([partition])
     consumer.seek(partition, 0)
     assert [record.value for record in consumer.poll(timeout_ms=10_000)[partition]] == [b"a"]
-    cluster.stop_broker(leader(cluster, topic, 2))
+    cluster.broker(leader(cluster, topic, 2)).stop()
     client.produce(topic, 2, [Row(2, b"b")])
     found: list[bytes] = []
     while not found:
@@ -122,13 +124,13 @@ def test_consumer_continues_when_leader_stops(cluster: kafkalet.Cluster, topic: 
 def test_restarted_broker_is_used_again(cluster: kafkalet.Cluster, topic: str) -> None:
     client = ConfluentKafka(cluster.bootstrap_servers)
     preferred = leader(cluster, topic, 0)
-    cluster.stop_broker(preferred)
+    cluster.broker(preferred).stop()
     client.produce(topic, 0, [Row(1, b"while it was away")])
-    cluster.start_broker(preferred)
-    cluster.elect_leader(topic, 0, preferred)
+    cluster.broker(preferred).start()
+    cluster.topic(topic).move_leader(preferred)
     client.produce(topic, 0, [Row(2, b"when it was back")])
     assert client.end_offsets(topic, [0]) == [2]
-    assert cluster.log(topic, 0).log_end_offset == 2
+    assert cluster.topic(topic).log().log_end_offset == 2
     client.close()
 
 

@@ -26,7 +26,7 @@ def _collect_unclosed_sockets() -> Iterator[None]:
 def test_client_reaches_every_leader_through_its_listener(driver_type: type[Driver], listener: str) -> None:
     """The other listener refuses connections, so a client that were sent there would fail."""
     with kafkalet.Cluster(brokers=3, config=CONFIG) as cluster:
-        cluster.create_topic("t", assignments=[[1], [2], [3]])
+        cluster.topic("t").create(assignments=[[1], [2], [3]])
 
         def stop_other() -> None:
             for broker in cluster._server.brokers.values():

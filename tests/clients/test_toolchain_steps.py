@@ -72,7 +72,7 @@ def test_java_kafka_clients(workshop: Workshop, release: str, broker: kafkalet.B
 
 
 def test_java_client_without_record_headers(workshop: Workshop, broker: kafkalet.Broker, prefix: str) -> None:
-    broker.create_topic(prefix, 3)
+    broker.topic(prefix).create(3)
     java = workshop.java("OldSteps", "0.10.1.1")
     if broker._server.release.name == "4.4":
         with pytest.raises(AssertionError, match=r"failed produce.*server disconnected"):  # KIP-896
@@ -111,5 +111,5 @@ def test_kafkajs_client(workshop: Workshop, broker: kafkalet.Broker, prefix: str
 
 
 def test_kcat_client(workshop: Workshop, broker: kafkalet.Broker, prefix: str) -> None:
-    broker.create_topic(prefix, 3)
+    broker.topic(prefix).create(3)
     assert steps(*workshop.kcat("steps.sh"), broker.bootstrap_servers, prefix) == named(KCAT_STEPS)

@@ -43,7 +43,7 @@ def broker(request: pytest.FixtureRequest) -> Iterator[kafkalet.Broker]:
 @pytest.fixture
 def topic(broker: kafkalet.Broker) -> str:
     name = f"t{len(broker._server.metadata.topics)}"
-    broker.create_topic(name, 1)
+    broker.topic(name).create(1)
     return name
 
 

@@ -77,9 +77,9 @@ def build(path: Path) -> tuple[Path, Path]:
     """Build the directories: one after a clean shutdown, and one as left by a kill."""
     clean, killed = path / "clean", path / "killed"
     with Cluster(data_dir=clean, config=CONFIG, version=RELEASE) as cluster:
-        cluster.create_topic("alpha", 2, 1, SMALL)
-        cluster.create_topic("beta", 1, 1, SMALL)
-        cluster.create_topic("gamma", 1, 1, {})
+        cluster.topic("alpha").create(2, config=SMALL, replication_factor=1)
+        cluster.topic("beta").create(1, config=SMALL, replication_factor=1)
+        cluster.topic("gamma").create(1, config={}, replication_factor=1)
         wire = Wire(cluster)
         for number in range(60):
             for topic, index in (("alpha", 0), ("alpha", 1), ("gamma", 0)):
@@ -110,7 +110,9 @@ def _transaction(wire: Wire, number: int) -> None:
     records = batch(b"beta %d" % number * 10, b"more", base_sequence=0, is_transactional=True, **producer)
     wire.produce(records, topic="beta", transactional_id=transactional_id)
     wire.ask("EndTxn", 1, {**named, "committed": number % 3 != 0})
-    wire.until(lambda: wire.cluster.log("beta").last_stable_offset == wire.cluster.log("beta").log_end_offset)
+    wire.until(
+        lambda: wire.cluster.topic("beta").log().last_stable_offset == wire.cluster.topic("beta").log().log_end_offset
+    )
 
 
 def _commit(wire: Wire, group: str, offset: int) -> None:

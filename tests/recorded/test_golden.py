@@ -12,6 +12,7 @@ import pytest
 import kafkalet
 from kafkalet.broker.security.short_forms import AUTHORIZER
 from kafkalet.broker.served import SERVED
+from kafkalet.clock import ManualClock
 from kafkalet_conformance.catalogue import Scenario, scenarios
 from kafkalet_conformance.judging.replaying import replay
 from kafkalet_conformance.playing.target import Target
@@ -74,7 +75,7 @@ def target_of() -> Iterator[Callable[[str, int, bool, bool], Target]]:
         def start(release: str, brokers: int, acl: bool, tokens: bool) -> Target:
             place = release, brokers, acl, tokens
             if place not in targets:
-                clock = kafkalet.ManualClock()
+                clock = ManualClock()
                 config = broker_properties(release) | (WITH_ACLS if acl else {}) | (TOKEN_PROPERTIES if tokens else {})
                 made = kafkalet.Cluster(brokers, version=release, config=config, clock=clock)
                 bootstrap = stack.enter_context(made).bootstrap_servers.partition(",")[0]

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import kafkalet
+from kafkalet.clock import ManualClock
 from kafkalet.storage.log import Log
 
 from .answers import Asker, ask_everything, differences, restore_formats, without_configuration
@@ -17,7 +18,7 @@ OUT_OF_ORDER_SEQUENCE_NUMBER, CONCURRENT_TRANSACTIONS = 45, 51
 
 
 def opened(recording: Recording, directory: Path) -> kafkalet.Broker:
-    clock = kafkalet.ManualClock(recording.recorded_ms)
+    clock = ManualClock(recording.recorded_ms)
     return kafkalet.Broker(data_dir=directory, version=recording.release, config=recording.config, clock=clock)
 
 

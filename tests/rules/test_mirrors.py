@@ -99,7 +99,7 @@ ELSEWHERE: dict[str, str] = {
     "broker.served": "broker/test_read_only.py",
     "embedded": "broker/test_server.py",
     "broker.views": "broker/test_server.py",
-    "testing.operations": "testing/test_cluster.py",
+    "testing.hold": "testing/test_layout.py",
     "testing.lifetime": "testing/test_cases.py",
     "testing.lag": "testing/test_group.py",
     "testing.client_access": "testing/test_security.py",

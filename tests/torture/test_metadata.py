@@ -44,10 +44,12 @@ def test_acknowledged_topics_survive_crashes(tmp_path: Path) -> None:
         for _ in range(14):
             name = chance.choice("abc")
             if name not in _state(cluster):
-                cluster.create_topic(name, 2, 1, {"retention.ms": str(chance.randrange(10**6))})
+                cluster.topic(name).create(
+                    2, config={"retention.ms": str(chance.randrange(10**6))}, replication_factor=1
+                )
                 cluster._server.call(partial(_flush, cluster, name))
             else:
-                cluster.delete_topic(name)
+                cluster.topic(name).delete()
             marks.append((len(disk.record.calls), _state(cluster)))
     calls = marks[-1][0]
     for number in range(CRASHES):

@@ -24,7 +24,7 @@ def test_manual_clock_starts_at_the_current_time() -> None:
 def test_manual_clock_moves_only_when_advanced() -> None:
     clock = ManualClock(1000)
     assert clock.now_ms() == 1000
-    clock.advance(250)
+    clock.advance(milliseconds=250)
     assert clock.now_ms() == 1250
 
 
@@ -33,7 +33,7 @@ def test_timers_run_in_order_at_their_due_times() -> None:
     seen: list[tuple[str, int]] = []
     for name, delay in (("b", 20), ("a", 10), ("c", 30), ("a2", 10)):
         clock.call_later(delay, lambda name=name: seen.append((name, clock.now_ms())))  # type: ignore[misc]
-    clock.advance(20)
+    clock.advance(milliseconds=20)
     assert seen == [("a", 10), ("a2", 10), ("b", 20)]
 
 
@@ -46,7 +46,7 @@ def test_timer_set_by_a_timer_runs_in_the_same_advance() -> None:
         clock.call_later(10, again)
 
     clock.call_later(10, again)
-    clock.advance(35)
+    clock.advance(milliseconds=35)
     assert seen == [10, 20, 30]
 
 
@@ -56,7 +56,7 @@ def test_cancelled_timer_does_not_run() -> None:
     timer = clock.call_later(10, lambda: seen.append(1))
     timer.cancel()
     timer.cancel()
-    clock.advance(100)
+    clock.advance(milliseconds=100)
     assert not seen
 
 
@@ -67,7 +67,7 @@ def test_exactly_the_due_timers_run(delays: list[int], steps: list[int]) -> None
     for delay in delays:
         clock.call_later(delay, lambda delay=delay: ran.append(delay))  # type: ignore[misc]
     for step in steps:
-        clock.advance(step)
+        clock.advance(milliseconds=step)
     assert ran == sorted(delay for delay in delays if delay <= sum(steps) and (steps or delay < 0))
 
 
@@ -77,7 +77,7 @@ def test_exactly_the_due_timers_run(delays: list[int], steps: list[int]) -> None
         ({"seconds": 2}, 2000),
         ({"minutes": 1.5}, 90_000),
         ({"hours": 1}, 3_600_000),
-        ({"days": 8, "ms": 1}, 691_200_001),
+        ({"days": 8, "milliseconds": 1}, 691_200_001),
     ],
 )
 def test_advance_accepts_several_units(step: dict[str, float], ms: int) -> None:
@@ -89,16 +89,16 @@ def test_advance_accepts_several_units(step: dict[str, float], ms: int) -> None:
 def test_advance_by_negative_time_is_refused() -> None:
     clock = ManualClock(1000)
     with pytest.raises(ValueError, match="cannot be advanced by -1 ms"):
-        clock.advance(-1)
+        clock.advance(milliseconds=-1)
     assert clock.now_ms() == 1000
 
 
 def test_timer_may_advance_the_clock_further() -> None:
     clock = ManualClock(0)
     seen: list[tuple[str, int]] = []
-    clock.call_later(10, lambda: clock.advance(100))
+    clock.call_later(10, lambda: clock.advance(milliseconds=100))
     clock.call_later(50, lambda: seen.append(("nested advance", clock.now_ms())))
-    clock.advance(20)
+    clock.advance(milliseconds=20)
     assert seen == [("nested advance", 50)]
     assert clock.now_ms() == 110
 
@@ -109,9 +109,9 @@ def test_exception_of_a_timer_is_raised_by_advance() -> None:
     clock.call_later(10, lambda: 1 // 0)  # type: ignore[arg-type, return-value]
     clock.call_later(20, lambda: seen.append(clock.now_ms()))
     with pytest.raises(ZeroDivisionError):
-        clock.advance(30)
+        clock.advance(milliseconds=30)
     assert clock.now_ms() == 10
-    clock.advance(10)
+    clock.advance(milliseconds=10)
     assert seen == [20]
 
 
@@ -141,7 +141,7 @@ def broker(clock: ManualClock) -> Iterator[kafkalet.Broker]:
 def test_timer_of_a_broker_runs_in_its_loop_before_advance_returns(clock: ManualClock, broker: kafkalet.Broker) -> None:
     seen: list[int] = []
     set_timer(broker, 10, lambda: seen.append(threading.get_ident()))
-    clock.advance(10)
+    clock.advance(milliseconds=10)
     assert seen == threads_of(broker)
 
 
@@ -156,14 +156,14 @@ def test_timers_of_several_brokers_run_in_order_in_their_loops(clock: ManualCloc
 
         for broker, delay_ms in ((two, 40), (one, 10), (two, 20), (one, 20), (one, 50)):
             set_timer(broker, delay_ms, note)
-        clock.advance(40)
+        clock.advance(milliseconds=40)
     assert seen == [("one", 10), ("two", 20), ("one", 20), ("two", 40)]
 
 
 def test_clock_may_be_advanced_in_the_loop_of_the_broker(clock: ManualClock, broker: kafkalet.Broker) -> None:
     seen: list[int] = []
     set_timer(broker, 10, lambda: seen.append(threading.get_ident()))
-    assert broker._server.call(lambda: (clock.advance(10), list(seen))[1]) == threads_of(broker)
+    assert broker._server.call(lambda: (clock.advance(milliseconds=10), list(seen))[1]) == threads_of(broker)
 
 
 def test_clock_may_be_advanced_while_the_loop_is_blocked(clock: ManualClock) -> None:
@@ -171,7 +171,7 @@ def test_clock_may_be_advanced_while_the_loop_is_blocked(clock: ManualClock) -> 
     broker = kafkalet.Broker(clock=clock)
     loop.run_until_complete(broker.start())
     set_timer(broker, 10, lambda: seen.append(threading.get_ident()))
-    clock.advance(10)
+    clock.advance(milliseconds=10)
     assert seen == [threading.get_ident()]
     loop.run_until_complete(broker.stop())
     loop.close()
@@ -182,7 +182,7 @@ def test_clock_may_be_advanced_in_a_thread_of_an_executor(clock: ManualClock) ->
         seen: list[int] = []
         async with kafkalet.Broker(clock=clock) as broker:
             set_timer(broker, 10, lambda: seen.append(threading.get_ident()))
-            await asyncio.to_thread(clock.advance, 10)
+            await asyncio.to_thread(lambda: clock.advance(milliseconds=10))
             return threading.get_ident(), seen
 
     thread, seen = asyncio.run(run())
@@ -200,7 +200,7 @@ def test_callbacks_scheduled_by_a_timer_run_before_the_next_timer(clock: ManualC
     tasks = []
     set_timer(broker, 10, lambda: tasks.append(loop.create_task(task())))
     set_timer(broker, 11, lambda: seen.append("second"))
-    clock.advance(20)
+    clock.advance(milliseconds=20)
     assert seen == ["task of the first", "second"]
 
 
@@ -212,15 +212,15 @@ def test_timer_set_by_a_timer_of_a_broker_runs_in_the_same_advance(clock: Manual
         broker._server.loop_clock.call_later(10, again)
 
     set_timer(broker, 10, again)
-    clock.advance(35)
+    clock.advance(milliseconds=35)
     assert seen == [10, 20, 30]
 
 
 def test_timer_of_a_broker_may_advance_the_clock(clock: ManualClock, broker: kafkalet.Broker) -> None:
     start_ms, seen = clock.now_ms(), []
-    set_timer(broker, 10, lambda: clock.advance(100))
+    set_timer(broker, 10, lambda: clock.advance(milliseconds=100))
     set_timer(broker, 50, lambda: seen.append(clock.now_ms() - start_ms))
-    clock.advance(20)
+    clock.advance(milliseconds=20)
     assert seen == [50]
     assert clock.now_ms() == start_ms + 110
 
@@ -228,14 +228,14 @@ def test_timer_of_a_broker_may_advance_the_clock(clock: ManualClock, broker: kaf
 def test_exception_of_a_broker_timer_is_raised_by_advance(clock: ManualClock, broker: kafkalet.Broker) -> None:
     set_timer(broker, 10, lambda: 1 // 0)  # type: ignore[arg-type, return-value]
     with pytest.raises(ZeroDivisionError):
-        clock.advance(20)
+        clock.advance(milliseconds=20)
     assert broker._server.call(lambda: 42) == 42
 
 
 def test_cancelled_timer_of_a_broker_does_not_run(clock: ManualClock, broker: kafkalet.Broker) -> None:
     seen: list[int] = []
     broker._server.call(lambda: broker._server.loop_clock.call_later(10, lambda: seen.append(1)).cancel())
-    clock.advance(20)
+    clock.advance(milliseconds=20)
     assert not seen
 
 
@@ -246,8 +246,8 @@ def test_timers_of_a_stopped_broker_do_not_run(clock: ManualClock) -> None:
         set_timer(broker, 10, lambda: seen.append("first life"))
     with broker:
         set_timer(broker, 20, lambda: seen.append("second life"))
-        clock.advance(30)
-    clock.advance(30)
+        clock.advance(milliseconds=30)
+    clock.advance(milliseconds=30)
     assert seen == ["second life"]
 
 
@@ -260,7 +260,7 @@ def test_threads_that_advance_concurrently_take_turns(clock: ManualClock, broker
 
     set_timer(broker, 1, again)
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(clock.advance, [25] * 8))
+        list(pool.map(lambda _: clock.advance(milliseconds=25), range(8)))
     assert seen == list(range(1, 201))
 
 
@@ -269,11 +269,11 @@ def test_advance_in_a_loop_does_not_wait_for_another_thread(clock: ManualClock) 
 
     async def run() -> str:
         clock.call_later(10, lambda: (begun.set(), go_on.wait(10))[0])
-        other = asyncio.create_task(asyncio.to_thread(clock.advance, 10))
+        other = asyncio.create_task(asyncio.to_thread(lambda: clock.advance(milliseconds=10)))
         await asyncio.to_thread(begun.wait, 10)
         try:
             with pytest.raises(RuntimeError, match="another thread is advancing this clock"):
-                clock.advance(10)
+                clock.advance(milliseconds=10)
         finally:
             go_on.set()
             await other
@@ -299,10 +299,10 @@ def test_advance_returns_if_the_broker_stops_in_the_meantime(clock: ManualClock)
 
 
 def test_records_expire_after_the_clock_is_advanced(clock: ManualClock, broker: kafkalet.Broker) -> None:
-    broker.create_topic("short", config={"retention.ms": 60_000})
-    broker.produce("short", 0, batch(b"a"))
+    broker.topic("short").create(config={"retention.ms": 60_000})
+    broker.topic("short").append(batch(b"a"))
     clock.advance(hours=1)
-    assert broker.log("short").offsets == (1, 1, 1, 1)
+    assert broker.topic("short").log().offsets == (1, 1, 1, 1)
 
 
 def test_custom_clock_needs_only_the_clock_protocol() -> None:
@@ -321,7 +321,7 @@ def test_custom_clock_needs_only_the_clock_protocol() -> None:
     assert isinstance(late, Clock)
     assert not isinstance(late, LoopClock)
     with kafkalet.Broker(clock=late, topics=["t"]) as broker:
-        assert broker.produce("t", 0, batch(b"a")) == 0
+        assert broker.topic("t").append(batch(b"a")) == 0
 
 
 # SystemClock

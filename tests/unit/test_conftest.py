@@ -34,8 +34,8 @@ def test_broker_has_an_address_but_does_not_listen() -> None:
     with kafkalet.Cluster(2) as cluster:
         first, second = cluster.bootstrap_servers.split(",")
         assert first != second
-        cluster.stop_broker(2)
-        cluster.start_broker(2)
+        cluster.broker(2).stop()
+        cluster.broker(2).start()
         assert cluster.bootstrap_servers == f"{first},{second}"
 
 

@@ -142,7 +142,7 @@ def on_the_wire(brokers: int = 1, **options: Any) -> Iterator[Wire]:
     """Run a cluster with a topic "t" of one partition, replicated to all brokers, and yield a Wire to it."""
     config = options.pop("topic_config", None)
     with kafkalet.Cluster(brokers, **options) as cluster:
-        cluster.create_topic("t", 1, brokers, config)
+        cluster.topic("t").create(1, config=config, replication_factor=brokers)
         wire = Wire(cluster)
         try:
             yield wire

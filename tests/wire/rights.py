@@ -67,8 +67,8 @@ def _acl(right: str) -> Acl:
 def without_rights(release: str = "newest", more: Mapping[str, str] | None = None) -> Iterator[Rights]:
     """Run a cluster with these properties, and yield a client that may do nothing."""
     with Cluster(version=release, config=CONFIG | dict(more or {})) as cluster:
-        cluster.create_topic("t", 1)
-        cluster.create_topic("u", 1)
+        cluster.topic("t").create(1)
+        cluster.topic("u").create(1)
         wire = Wire(cluster)
         try:
             yield Rights(wire)

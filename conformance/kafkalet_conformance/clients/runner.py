@@ -214,7 +214,7 @@ def _missed(stage: Stage) -> list[str]:
     lines = [] if stage.missed is None else stage.missed.splitlines()
     for fault in stage.cluster.faults:
         if not fault.fired:
-            api = fault.options.api
+            api = fault.options["api"]
             named = api if isinstance(api, str) else " or ".join(api or ())
             lines.append(f"the client sent no {named} request of the kind that the scenario is about")
             lines += (fault.unfired() or "").splitlines()[1:]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kafkalet.broker.network.faults.rule import Actions, FaultRule, Filters, Selection
 from kafkalet.clock import elapsed_s
 from kafkalet.protocol.api import BY_TITLE
-from kafkalet.testing.faults import Fault, GivenFault
+from kafkalet.testing.faults import Fault
 from kafkalet.testing.waiting import WaitCancelled, cancelled, wait
 
 from .command import Command
@@ -86,10 +86,10 @@ class Stage:
         """Create the topic; by default every broker has a replica, and broker 1 is the leader."""
         count = self.scenario.brokers if replicas is None else replicas
         if self.scenario.brokers == 1:
-            self.cluster.create_topic(TOPIC, partitions, 1, config)
+            self.cluster.topic(TOPIC).create(partitions, config=config, replication_factor=1)
         else:
             ids = [1 + index % self.scenario.brokers for index in range(count)]
-            self.cluster.create_topic(TOPIC, config=config, assignments=[ids] * partitions)
+            self.cluster.topic(TOPIC).create(config=config, assignments=[ids] * partitions)
         return self.topic
 
     def send(self, count: int, partition: int | None = 0) -> None:
@@ -229,7 +229,7 @@ class Stage:
         """Wait until `n` requests have been answered, with one of the errors if it is given."""
 
         def answered() -> bool:
-            found = [request for request in self.cluster.requests.of(api, errors=errors) if not request.is_waiting]
+            found = [request for request in self.cluster.requests.filter(api, errors=errors) if not request.is_waiting]
             return len(found) >= n
 
         self.wait_until(answered, f"fewer than {n} {api} requests were answered{f' with {errors}' if errors else ''}")
@@ -279,7 +279,7 @@ class Stage:
 
     def _add(self, api: str, actions: Actions, times: int | None, filters: dict[str, Any]) -> Fault:
         rule = FaultRule(Filters(frozenset([BY_TITLE[api]]), **filters), actions, Selection(times=times))
-        fault = Fault(self.cluster, GivenFault(api, times=times), rule, self.cluster._forget_fault)
+        fault = Fault(self.cluster, {"api": api, "times": times}, rule, self.cluster._forget_fault)
         self.cluster._server.call(lambda: self.cluster._server.faults.add(rule))
         self.cluster._faults = (*self.cluster._faults, fault)
         return fault

@@ -133,7 +133,7 @@ class Player:
             raise ValueError(f"unknown op: {step['op']!r}")
         self.check_time()
         if self.target.clock is not None:
-            self.target.clock.advance(1)  # as with Apache Kafka, no two steps have the same time
+            self.target.clock.advance(milliseconds=1)  # as with Apache Kafka, no two steps have the same time
         self.request_bytes = self.answer_bytes = b""
         return perform(step)
 
@@ -367,7 +367,7 @@ class Player:
             except NoAnswer:
                 if self.target.now_ms() >= give_up_ms:
                     raise
-            self.target.clock.advance(PAUSE_MS)
+            self.target.clock.advance(milliseconds=PAUSE_MS)
 
     def connection(self, name: str) -> Connection:
         """Return the connection of this name, which is opened when it is first used."""

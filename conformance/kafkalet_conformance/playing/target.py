@@ -93,7 +93,7 @@ class Target:
         if self.clock is None:
             time.sleep(ms / 1000)
         else:
-            self.clock.advance(int(ms))
+            self.clock.advance(milliseconds=int(ms))
 
     def lacks(self, needs: Mapping[str, Any]) -> str:
         """Describe the first need of a scenario that this broker does not meet; "" if there is none."""

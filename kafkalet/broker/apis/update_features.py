@@ -9,7 +9,7 @@ sort the results by name. If a feature is listed twice, its last level is used.
 Source: FeatureControlManager; kafka.controller.KafkaController with ZooKeeper.
 """
 
-from kafkalet.broker.apis.parts.config_changes import MIN_ISR
+from kafkalet.broker.cluster.controller import MIN_ISR
 from kafkalet.broker.cluster.features import ELIGIBLE_LEADERS, Features
 from kafkalet.broker.context import Context
 from kafkalet.broker.security.acl import Operation

@@ -50,6 +50,7 @@ V = TypeVar("V")
 
 _LOG = logging.getLogger(__name__)
 
+MIN_ISR = "min.insync.replicas"
 PARTITIONS_PER_STEP = 500
 """The number of partitions of a new topic after which other requests may run."""
 
@@ -394,10 +395,16 @@ class Controller:
 
     # Configuration
 
-    def apply_config(self, topic: TopicState) -> None:
-        """Apply the configuration of a topic to its logs and save the metadata."""
-        self.reconfigure(topic)
-        self.save()
+    def change_config(self, topic: TopicState, config: dict[str, str]) -> None:
+        """Replace the configuration of a topic, apply it to its logs and save the metadata."""
+        with self.changes.begin() as change:
+            before, topic.config = topic.config, config
+            change.undo(lambda: self.reconfigure(topic))
+            change.undo(lambda: setattr(topic, "config", before))
+            if before.get(MIN_ISR) != config.get(MIN_ISR):
+                self.leadership.clear_eligible([topic])
+            self.reconfigure(topic)
+            self.save()
 
     def reconfigure(self, topic: TopicState) -> None:
         """Apply the configuration of a topic to its logs."""

@@ -82,9 +82,15 @@ OPERATIONS = {
 CLUSTER_NAME = "kafka-cluster"
 """The name of the only resource of type CLUSTER."""
 WILDCARD = "*"
+PRINCIPAL_TYPE = "User:"
 """Every resource name in a literal pattern, or every host."""
 EVERY_USER = "User:*"
 """The principal of ACLs that apply to every principal, of any type."""
+
+
+def word_of(member: Operation | ResourceType) -> str:
+    """Return the word for an operation or a resource type in the text of an ACL."""
+    return member.name.lower().replace("_", "-")
 
 
 class Acl(NamedTuple):
@@ -97,6 +103,17 @@ class Acl(NamedTuple):
     host: str
     operation: Operation
     permission: Permission
+
+    def __str__(self) -> str:
+        """Return the ACL as text. `parse_acls` returns the same ACL, except for names that Kafka allows but no text."""
+        permission = "deny:" if self.permission is Permission.DENY else ""
+        principal = self.principal.removeprefix(PRINCIPAL_TYPE)
+        if not permission and principal.lower().startswith(("deny:", "allow:")):
+            permission = "allow:"
+        prefix = WILDCARD if self.pattern_type is PatternType.PREFIXED else ""
+        name = "" if self.resource_type is ResourceType.CLUSTER else f":{self.resource_name}{prefix}"
+        host = "" if self.host == WILDCARD else f" from {self.host}"
+        return f"{permission}{principal}:{word_of(self.operation)}:{word_of(self.resource_type)}{name}{host}"
 
 
 Entries = dict[str, dict[Acl, None]]

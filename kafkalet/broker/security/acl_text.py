@@ -10,7 +10,18 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from .acl import CLUSTER_NAME, OPERATIONS, WILDCARD, Acl, Operation, PatternType, Permission, ResourceType
+from .acl import (
+    CLUSTER_NAME,
+    OPERATIONS,
+    PRINCIPAL_TYPE,
+    WILDCARD,
+    Acl,
+    Operation,
+    PatternType,
+    Permission,
+    ResourceType,
+    word_of,
+)
 
 GRAMMAR = "[deny:]USER:OPERATION[,OPERATION]...:TYPE:NAME[*][ from ADDRESS]"
 EXAMPLES = (
@@ -21,15 +32,10 @@ EXAMPLES = (
 )
 
 _HOST = re.compile(r"(.+) from ([0-9A-Fa-f.:]+|\*)")
-_PRINCIPAL_TYPE = "User:"
 
 
 def _squeezed(word: str) -> str:
     return word.strip().replace("-", "").replace("_", "").lower()
-
-
-def _word(member: Operation | ResourceType) -> str:
-    return member.name.lower().replace("_", "-")
 
 
 _TYPE_OF = {_squeezed(kind.name): kind for kind in OPERATIONS}
@@ -69,14 +75,14 @@ def _parts(text: str, rest: str) -> tuple[str, list[Operation], ResourceType, st
             raise _refused(text, f"{unknown[0].strip() or 'an empty word'} is not an operation; {_allowed(kind)}")
         for operation in operations:
             if operation is not None and operation not in (Operation.ALL, *OPERATIONS[kind]):
-                raise _refused(text, f"{_word(operation)} does not exist for {_word(kind)}; {_allowed(kind)}")
+                raise _refused(text, f"{word_of(operation)} does not exist for {word_of(kind)}; {_allowed(kind)}")
         known = list(dict.fromkeys(operation for operation in operations if operation is not None))
         return _principal(text, ":".join(words[:index])), known, kind, ":".join(words[index + 2 :])
     raise _refused(text, _missing(words))
 
 
 def _allowed(kind: ResourceType) -> str:
-    return f"the operations on a {_word(kind)} are {', '.join(map(_word, OPERATIONS[kind]))} and all"
+    return f"the operations on a {word_of(kind)} are {', '.join(map(word_of, OPERATIONS[kind]))} and all"
 
 
 def _missing(words: Sequence[str]) -> str:
@@ -84,7 +90,7 @@ def _missing(words: Sequence[str]) -> str:
     for before, word in pairwise(words[1:]):
         if kind := _TYPE_OF.get(_squeezed(word)):
             return f"{before or 'an empty word'} is not an operation; {_allowed(kind)}"
-    types = ", ".join(map(_word, OPERATIONS))
+    types = ", ".join(map(word_of, OPERATIONS))
     for operations, word in pairwise(words[1:]):
         if word and all(_squeezed(operation) in _OPERATION_OF for operation in operations.split(",")):
             return f"{word} is not a resource type; the types are {types}"
@@ -92,10 +98,10 @@ def _missing(words: Sequence[str]) -> str:
 
 
 def _principal(text: str, given: str) -> str:
-    name = given.removeprefix(_PRINCIPAL_TYPE).strip()
+    name = given.removeprefix(PRINCIPAL_TYPE).strip()
     if not name:
         raise _refused(text, "the user is missing; * is every user")
-    return _PRINCIPAL_TYPE + name
+    return PRINCIPAL_TYPE + name
 
 
 def _pattern(text: str, kind: ResourceType, name: str) -> tuple[PatternType, str]:
@@ -104,7 +110,7 @@ def _pattern(text: str, kind: ResourceType, name: str) -> tuple[PatternType, str
             raise _refused(text, f"there is one cluster, whose name is {CLUSTER_NAME}; omit the name")
         return PatternType.LITERAL, CLUSTER_NAME
     if not name:
-        raise _refused(text, f"the name of the {_word(kind)} is missing; * is every {_word(kind)}")
+        raise _refused(text, f"the name of the {word_of(kind)} is missing; * is every {word_of(kind)}")
     prefix = name.removesuffix(WILDCARD)
     if WILDCARD in prefix:
         raise _refused(text, f"{name} has a * that is not the last character; Kafka only knows prefixes, as in orders*")
@@ -115,15 +121,3 @@ def _pattern(text: str, kind: ResourceType, name: str) -> tuple[PatternType, str
 
 def _refused(text: str, reason: str) -> ValueError:
     return ValueError(f"the ACL {text!r} is invalid: {reason}. Expected {GRAMMAR}, as in {EXAMPLES[0]}")
-
-
-def acl_text(acl: Acl) -> str:
-    """Return the text of an ACL. `parse_acls` returns the same ACL, except for names that Kafka allows but no text."""
-    permission = "deny:" if acl.permission is Permission.DENY else ""
-    principal = acl.principal.removeprefix(_PRINCIPAL_TYPE)
-    if not permission and principal.lower().startswith(("deny:", "allow:")):
-        permission = "allow:"
-    prefix = WILDCARD if acl.pattern_type is PatternType.PREFIXED else ""
-    name = "" if acl.resource_type is ResourceType.CLUSTER else f":{acl.resource_name}{prefix}"
-    host = "" if acl.host == WILDCARD else f" from {acl.host}"
-    return f"{permission}{principal}:{_word(acl.operation)}:{_word(acl.resource_type)}{name}{host}"

@@ -16,7 +16,7 @@ const EFFECTS = {
   after: { text: "disconnect after handling it", option: "disconnect", value: "after" },
   corrupt: { text: "corrupt the response", label: "Bytes", input: () => h("input", { type: "number", min: 1, value: 1, required: true }), read: Number },
   truncate: { text: "truncate the response", label: "After bytes", input: () => h("input", { type: "number", min: 0, value: 8, required: true }), read: Number },
-  throttle_ms: { text: "throttle the client", label: "Milliseconds", input: () => h("input", { type: "number", min: 1, value: 1000, required: true }), read: Number },
+  throttle: { text: "throttle the client", label: "Seconds", input: () => h("input", { type: "number", min: 0.001, step: 0.001, value: 1, required: true }), read: Number },
   bandwidth: { text: "limit the bandwidth", label: "Bytes per second", input: () => h("input", { type: "number", min: 1, step: "any", value: 1000, required: true }), read: Number },
 };
 const SELECTIONS = [

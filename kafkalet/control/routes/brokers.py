@@ -36,7 +36,7 @@ def get_broker(call: Call, node_id: NodeId) -> Json:
 def stop_broker(call: Call, node_id: NodeId) -> Json:
     """Stop a broker. Its listener closes, and other replicas become leaders of its partitions."""
     if get_broker(call, node_id)["is_running"]:
-        call.cluster.stop_broker(node_id)
+        call.cluster.broker(node_id).stop()
     return get_broker(call, node_id)
 
 
@@ -44,7 +44,7 @@ def stop_broker(call: Call, node_id: NodeId) -> Json:
 def start_broker(call: Call, node_id: NodeId) -> Json:
     """Start a stopped broker again, on the same port."""
     if not get_broker(call, node_id)["is_running"]:
-        call.cluster.start_broker(node_id)
+        call.cluster.broker(node_id).start()
     return get_broker(call, node_id)
 
 
@@ -77,7 +77,8 @@ def release_replication(
 ) -> None:
     """Undo a `hold-replication` with the same body. The replicas catch up before the response."""
     get_broker(call, node_id)
-    call.cluster.release_replication(node_id, topic, partition)
+    server = call.cluster._server
+    server.call(lambda: server.release_replication(node_id, topic, partition))
 
 
 @routes.post("/v1/brokers/{node_id}/refuse-connections")

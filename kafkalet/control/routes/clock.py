@@ -53,6 +53,8 @@ def advance_clock(
     """Advance the clock, and run everything that becomes due before the response: retention, timeouts, expiration."""
     if days + (hours + minutes / 60 + (seconds + ms / 1000) / 3600) / 24 > MAX_DAYS:
         raise ValueError(f"the API advances the clock by at most {MAX_DAYS:g} days in one call")
-    call.cluster.clock.advance(ms, seconds=seconds, minutes=minutes, hours=hours, days=days, sessions=sessions)
+    call.cluster.clock.advance(
+        milliseconds=ms, seconds=seconds, minutes=minutes, hours=hours, days=days, sessions=sessions
+    )
     call.cluster._server.watchers.touch()
     return read_clock(call.cluster)

@@ -25,12 +25,10 @@ from kafkalet.control.shapes import (
     Text,
 )
 from kafkalet.protocol.api import Api
-from kafkalet.testing.faults import GivenFault
 
 if TYPE_CHECKING:
     from kafkalet.testing.cluster import Cluster
     from kafkalet.testing.faults import Fault
-    from kafkalet.testing.options import FaultOptions
 
 routes = Routes("faults", "Faults: requests that fail, wait, or lose their responses.")
 
@@ -65,9 +63,9 @@ NEW_FAULT = Object(
         "truncate", Integer(0, INT32_MAX), "The connection is closed after this number of bytes of the response."
     ),
     _optional(
-        "throttle_ms",
-        Integer(1, INT32_MAX),
-        "The response has this throttle time, and the broker reads no requests of the client for so long.",
+        "throttle",
+        Number(0, 3600),
+        "The response has this throttle time in seconds, and the broker reads no requests of the client for so long.",
     ),
     _optional("bandwidth", Number(0, 1e12), "The response is sent at this number of bytes per second."),
     _optional("topic", Text(), "Only requests that name this topic."),
@@ -109,14 +107,12 @@ def read_faults(cluster: Cluster) -> list[Json]:
 
 
 def _json(fault: Fault) -> Json:
-    options = fault.options
-    default = GivenFault()
-    given = {name: value for name, value in options._asdict().items() if value != getattr(default, name)}
     return {
         "id": _id(fault),
-        "text": str(options),
+        "text": fault.text,
         "options": {
-            name: value if isinstance(value, str | int | float | list) else str(value) for name, value in given.items()
+            name: value if isinstance(value, str | int | float | list) else str(value)
+            for name, value in fault.options.items()
         },
         "fired": fault.fired,
         "unfired": fault.unfired(),
@@ -147,7 +143,7 @@ def add_fault(call: Call, body: Json) -> Json:
     """Set a fault. It stays until it is removed.
 
     At least one of `error`, `delay`, `hang`, `barrier`, `drop_response`, `disconnect`, `corrupt`, `truncate`,
-    `throttle_ms` and `bandwidth` must be given.
+    `throttle` and `bandwidth` must be given.
     """
     given = {name: value for name, value in body.items() if value is not None}
     api = given.pop("api", None)
@@ -158,8 +154,7 @@ def add_fault(call: Call, body: Json) -> Json:
         if "version" not in given:
             raise ValueError(f"max_version is {most}, but version is missing")
         given["version"] = range(given["version"], most + 1)
-    options: FaultOptions = given  # type: ignore[assignment]  # the shape has checked it
-    fault = call.cluster.fault(api, **options)
+    fault = call.cluster.fault(api, **given)
     call.cluster._server.watchers.touch()
     return _json(fault)
 

@@ -65,7 +65,7 @@ BATCHES = Object(
 @routes.get("/v1/topics/{name}/partitions/{partition}/segments", response=SEGMENTS)
 def list_segments(call: Call, name: fields.Name, partition: fields.Partition) -> Json:
     """Return the segments of the leader's log."""
-    view = call.cluster.log(name, partition)
+    view = call.cluster.topic(name).log(partition)
     return {"segments": [segment._asdict() for segment in view.segments]}
 
 

@@ -36,7 +36,7 @@ from kafkalet.control.shapes import (
 from kafkalet.protocol.records.codecs import Codec
 from kafkalet.tasks.task import finish
 from kafkalet.testing.reading import PartitionReader, checked_isolation
-from kafkalet.testing.record import encoded
+from kafkalet.testing.record import ANY, encoded
 from kafkalet.testing.topic import Outgoing
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def send_records(call: Call, name: fields.Name, body: Json) -> Json:
     ]
     codec = Codec[body.get("compression", "none").upper()]
     sent = call.cluster.topic(name)._send(records, codec)
-    return {"records": [{"partition": partition, "offset": offset} for partition, offset in sent]}
+    return {"records": [{"partition": record.partition, "offset": record.offset} for record in sent]}
 
 
 # Read
@@ -238,8 +238,8 @@ def wait_for_records(
     found = call.cluster.topic(name).wait_for(
         n,
         _where(value_contains, header),
-        read_data(key, key_encoding, "key"),
-        read_data(value, value_encoding, "value"),
+        ANY if key is None else read_data(key, key_encoding, "key"),
+        ANY if value is None else read_data(value, value_encoding, "value"),
         timeout_s,
         isolation=isolation,
         since=since_ms if since is None else read_mark(since, name),

@@ -119,7 +119,7 @@ def select(
 ) -> Requests:
     """Return the requests that a query selects."""
     has_errors = {"true": True, "false": False}.get(",".join(errors or ()))
-    return cluster.requests.of(
+    return cluster.requests.filter(
         *apis, client_id=client_id, topic=topic, errors=errors if has_errors is None else has_errors
     )
 

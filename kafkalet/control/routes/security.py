@@ -29,7 +29,7 @@ CLIENT_CONFIG = Object(
 @routes.get("/v1/acls", response=ACLS)
 def list_acls(call: Call) -> Json:
     """Return the ACLs, in the order of their creation. Each has one operation."""
-    return {"acls": call.cluster.acls.texts}
+    return {"acls": list(map(str, call.cluster.acls))}
 
 
 @routes.post("/v1/acls", "Acls", "ACLs.", response=ACLS)
@@ -49,7 +49,7 @@ def remove_acl(call: Call, acl: Annotated[str, Text(least=1), ACL_HELP]) -> Json
 @routes.get("/v1/users", response=USERS)
 def list_users(call: Call) -> Json:
     """Return the names of the users who can log in with a password."""
-    return {"users": call.cluster.users.names}
+    return {"users": list(call.cluster.users)}
 
 
 @routes.post("/v1/users", "User", "A user and the password.", response=USERS)

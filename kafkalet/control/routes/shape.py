@@ -12,7 +12,8 @@ from kafkalet.control.data import read_base64
 from kafkalet.control.fields import Int32, Int64, Name, Partition
 from kafkalet.control.route import Call, Handler, Routes
 from kafkalet.control.shapes import INT32_MAX, Integer, Json, ListOf
-from kafkalet.testing.shape import ShapeKind
+from kafkalet.testing import layout
+from kafkalet.testing.layout import LayoutKind
 from kafkalet.testing.topic import Topic
 
 from .topics import get_partition
@@ -63,19 +64,19 @@ def append_batches(
 def shape_log(
     topic: Topic,
     partition: Partition,
-    kind: Annotated[ShapeKind, "The layout; the page on the test kit lists them."],
+    kind: Annotated[LayoutKind, "The layout; the page on the test kit lists them."],
     first: Annotated[Count, "The number of ordinary records before the special part."] = None,
     size: Annotated[int | None, Integer(1, MAX_SIZE), "The size of the special part."] = None,
     after: Annotated[Count, "The number of ordinary records after the special part."] = None,
 ) -> None:
     """Append ordinary records around a special part, such as a gap of offsets or an aborted transaction."""
-    topic.shape(kind, first, size, after, partition)
+    topic.layout(kind, first, size, after, partition)
 
 
 @_operation("advance-log-start", "LogOffset", "An offset.")
 def advance_log_start(topic: Topic, partition: Partition, offset: Annotated[Int64, "The offset."]) -> None:
     """Advance the log start offset, as retention or DeleteRecords does."""
-    topic.advance_log_start(offset, partition)
+    topic.delete_records(offset, partition)
 
 
 @_operation("truncate", "LogOffset", "An offset.")
@@ -97,7 +98,7 @@ def hold_high_watermark(
 @_operation("release-high-watermark")
 def release_high_watermark(topic: Topic, partition: Partition) -> None:
     """Let the high watermark advance again. If it is not held, nothing changes."""
-    topic.release_high_watermark(partition)
+    layout.release_high_watermark(topic._cluster, topic.name, partition)
 
 
 @_operation("leader", "MoveLeader", "A new leader.")
@@ -134,7 +135,7 @@ def bring_online(
     node_id: Replica = None,
 ) -> None:
     """Bring replicas that were taken offline back."""
-    topic.bring_online(partition, node_id)
+    layout.bring_online(topic._cluster, topic.name, partition, node_id)
 
 
 @_operation("shrink-isr", "Followers", "Followers.")
@@ -150,4 +151,4 @@ def shrink_isr(
 @_operation("expand-isr")
 def expand_isr(topic: Topic, partition: Partition) -> None:
     """Let the followers that are held back catch up and join the in-sync replicas again."""
-    topic.expand_isr(partition)
+    layout.expand_isr(topic._cluster, topic.name, partition)

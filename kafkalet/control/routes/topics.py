@@ -49,13 +49,7 @@ def create_topic(
     ] = None,
 ) -> Json:
     """Create a topic."""
-    call.cluster.create_topic(
-        name,
-        -1 if partitions is None else partitions,
-        -1 if replication_factor is None else replication_factor,
-        config,
-        assignments,
-    )
+    call.cluster.topic(name)._create(partitions, config, replication_factor, assignments)
     return _topic(call, name)
 
 
@@ -68,7 +62,7 @@ def get_topic(call: Call, name: fields.Name) -> Json:
 @routes.delete("/v1/topics/{name}")
 def delete_topic(call: Call, name: fields.Name) -> None:
     """Delete a topic and its records."""
-    call.cluster.delete_topic(name)
+    call.cluster.topic(name).delete()
 
 
 @routes.get("/v1/topics/{name}/mark", response=MARK)

@@ -149,7 +149,7 @@ def begin_transaction(
     ] = 60000,
 ) -> Json:
     """Begin a transaction without a client. An older producer with the transactional id is fenced."""
-    transaction = call.cluster.open_transaction(transactional_id, timeout_ms)
+    transaction = call.cluster.open_transaction(transactional_id, timeout_ms / 1000)
     transaction.__enter__()
     _opened.setdefault(call.cluster, {})[transactional_id] = _Opened(transaction, Lock())
     return get_transaction(call, transactional_id)

@@ -37,8 +37,8 @@ def write(broker: kafkalet.Broker) -> None:
     """Fill the two topics."""
     kept = {"retention.ms": "-1"}  # the records are old
     small = {"segment.bytes": "60000", "index.interval.bytes": "1000", **kept}
-    broker.create_topic("plain", partitions=PARTITIONS, config=small)
-    broker.create_topic("txn", config={"segment.bytes": "20000", "index.interval.bytes": "500", **kept})
+    broker.topic("plain").create(PARTITIONS, config=small)
+    broker.topic("txn").create(config={"segment.bytes": "20000", "index.interval.bytes": "500", **kept})
     _plain(broker.bootstrap_servers)
     _transactions(broker.bootstrap_servers)
 

@@ -80,7 +80,7 @@ def test_time_before_1970_is_rejected_by_load_with_the_value(spark: SparkSession
 
 def test_time_before_1970_in_a_log_is_read(tmp_path: Path) -> None:
     with kafkalet.Broker(data_dir=tmp_path / "data", topics=["t"]) as broker:
-        broker.produce("t", 0, build_batch(numbered([(-86_400_000, b"k", b"v", ())])))
+        broker.topic("t").append(build_batch(numbered([(-86_400_000, b"k", b"v", ())])))
     (row,) = read(tmp_path / "data")
     assert row["timestamp"] == datetime(1969, 12, 31, tzinfo=UTC)
 
@@ -147,9 +147,9 @@ def test_many_small_partitions_are_planned_read_and_followed(tmp_path: Path) -> 
     from kafkalet_spark.stream import LogStream
 
     with kafkalet.Broker(data_dir=tmp_path / "data", config={"log.retention.ms": "-1"}) as broker:
-        broker.create_topic("many", partitions=PARTITIONS)
+        broker.topic("many").create(PARTITIONS)
         for partition in range(PARTITIONS):
-            broker.produce("many", partition, build_batch(numbered([(1000, b"k", b"%d" % partition, ())])))
+            broker.topic("many").append(build_batch(numbered([(1000, b"k", b"%d" % partition, ())])), partition)
         live = read_options({"kafka.bootstrap.servers": broker.bootstrap_servers, "subscribe": "many"})
         assert len(LogReader(("offset",), live).partitions()) == PARTITIONS
     directory = {"path": str(tmp_path / "data")}

@@ -72,7 +72,7 @@ def test_the_package_has_every_flight(example: Example) -> None:
 
 
 def test_a_broker_finds_every_flight_in_its_directory(example: Example, broker: Broker) -> None:
-    logs = [broker.log("flights", partition) for partition in range(example.partitions)]
+    logs = [broker.topic("flights").log(partition) for partition in range(example.partitions)]
     assert sum(log.log_end_offset for log in logs) == FLIGHTS
     assert all(log.log_start_offset == 0 for log in logs)
     assert all(log.high_watermark == log.last_stable_offset == log.log_end_offset for log in logs)

@@ -49,7 +49,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Killed:
 
 def fill(directory: Path) -> str:
     with kafkalet.Broker(data_dir=directory) as broker:
-        broker.create_topic("t", partitions=PARTITIONS)
+        broker.topic("t").create(PARTITIONS)
         producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "log_level": 0})
         for number in range(RECORDS):
             producer.produce("t", b"%d" % number, b"k", number % PARTITIONS)

@@ -159,7 +159,7 @@ def test_lines_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     clock = ManualClock()
     status = FakeStatus(Sample(1, 2, 50))
     with Progress(status, "dump", "lines", ExpectedWork(tasks=2), stream=io.StringIO(), clock=clock) as progress:
-        clock.advance(1000)
+        clock.advance(milliseconds=1000)
         progress.show_sample()
     assert caplog.messages == ["dump: 1/2 tasks, 50 records, 50/s, 0:01 left"]
 
@@ -170,7 +170,7 @@ def test_next_phase_has_its_own_name_and_totals(caplog: pytest.LogCaptureFixture
     progress = Progress(status, "dump", "lines", ExpectedWork(tasks=2), stream=io.StringIO(), clock=clock)
     progress.show_sample()
     progress.begin("merge", ExpectedWork(tasks=5))
-    clock.advance(1000)
+    clock.advance(milliseconds=1000)
     progress.show_sample()
     assert caplog.messages == ["dump: 2/2 tasks", "merge: 1/5 tasks, 0:04 left"]
     assert status.restarts == 1

@@ -197,7 +197,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Logs]:
     with kafkalet.Broker(data_dir=directory, config=CONFIG) as broker:
         servers = broker.bootstrap_servers
         for name, partitions in {"ten": 1, "five": 1, "cut": 1, "txn": 1, "skew": len(SKEW)}.items():
-            broker.create_topic(name, partitions=partitions)
+            broker.topic(name).create(partitions)
         producer = Producer({"bootstrap.servers": servers, "log_level": 0})
         counts = {("ten", 0): 10, ("five", 0): 5, ("cut", 0): 6} | {("skew", n): size for n, size in enumerate(SKEW)}
         for (topic, partition), count in counts.items():

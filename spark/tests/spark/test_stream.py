@@ -78,7 +78,7 @@ class Growing:
 def growing(tmp_path: Path) -> Iterator[Growing]:
     log = Growing(tmp_path / "data")
     with log.broker:
-        log.broker.create_topic("grows", partitions=2)
+        log.broker.topic("grows").create(2)
         yield log
 
 
@@ -353,7 +353,7 @@ def test_unread_segments_deleted_during_a_query_are_a_loss(spark: SparkSession, 
     often = {"log.initial.task.delay.ms": "0", "log.retention.check.interval.ms": "10"}
     growing = Growing(tmp_path / "data", version="3.9", config=often)
     with growing.broker:
-        growing.broker.create_topic("grows", config={"segment.bytes": "500", "file.delete.delay.ms": "0"})
+        growing.broker.topic("grows").create(config={"segment.bytes": "500", "file.delete.delay.ms": "0"})
         growing.send_one_by_one(60)
         with Following(spark, texts, tmp_path / "c") as following:
             following.sees(values[:60])

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import kafkalet
+from kafkalet.clock import ManualClock
 from kafkalet.protocol.records.build import build_batch, numbered
 from kafkalet.protocol.records.codecs import Codec
 from kafkalet_spark.decoding.batches import walk
@@ -32,12 +33,12 @@ INDEX = LOG.with_suffix(".index")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Create a log with twenty batches of ten records."""
     directory = tmp_path_factory.mktemp("sound") / "data"
-    clock = kafkalet.ManualClock()
+    clock = ManualClock()
     with kafkalet.Broker(data_dir=directory, clock=clock) as broker:
-        broker.create_topic("t", config={"index.interval.bytes": "300"})
+        broker.topic("t").create(config={"index.interval.bytes": "300"})
         for first in range(0, SENT, 10):
             rows = [(clock.now_ms(), None, b"value %d" % number, ()) for number in range(first, first + 10)]
-            broker.produce("t", 0, build_batch(numbered(rows), codec=Codec.GZIP))
+            broker.topic("t").append(build_batch(numbered(rows), codec=Codec.GZIP))
     return directory
 
 
@@ -188,11 +189,11 @@ def test_log_is_scanned_without_index_in_other_modes(data: Path) -> None:
 def test_batches_outside_the_time_bounds_are_not_decoded(tmp_path: Path) -> None:
     """With LogAppendTime, the header has the timestamp of all records; otherwise only the largest is known."""
     with kafkalet.Broker(data_dir=tmp_path / "data") as broker:
-        broker.create_topic("appended", config={"message.timestamp.type": "LogAppendTime"})
-        broker.create_topic("created")
+        broker.topic("appended").create(config={"message.timestamp.type": "LogAppendTime"})
+        broker.topic("created").create()
         for topic in ("appended", "created"):
             for ms in (5000, 9000):
-                broker.produce(topic, 0, build_batch(numbered([(ms, None, b"x", ())])))
+                broker.topic(topic).append(build_batch(numbered([(ms, None, b"x", ())])))
     options = read_options({"path": str(tmp_path / "data")})
     reader = LogReader(default_columns(options), options)
 

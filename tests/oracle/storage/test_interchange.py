@@ -17,7 +17,7 @@ from kafkalet.storage.directory import LogDirectory
 from kafkalet.storage.image import write_image
 from kafkalet.storage.log import Log
 from kafkalet.storage.values import Isolation
-from kafkalet.testing.shape import ShapeKind
+from kafkalet.testing.layout import LayoutKind
 from tests.oracle.apache_kafka import ApacheKafka, _install, missing
 from tests.unit.storage.place import CONFIG, TOPIC_ID, Place, content
 from tests.unit.storage.producing import T0, produced, record
@@ -124,13 +124,13 @@ def test_dump_log_segments_reads_logs_without_errors(tools: ApacheKafka, tmp_pat
 
 def test_dump_log_segments_reads_every_shape_without_errors(tools: ApacheKafka, tmp_path: Path) -> None:
     with kafkalet.Broker() as broker:
-        for kind in get_args(ShapeKind):
-            broker.topic(kind, 1).shape(kind)
+        for kind in get_args(LayoutKind):
+            broker.topic(kind, 1).layout(kind)
         write_image(str(tmp_path / "data"), broker.snapshot().image.files)
         paths = [path for path in sorted((tmp_path / "data").rglob("*")) if path.suffix in SEGMENT_FILES]
         text = dump(tools, *paths)
         assert not re.search("mismatch|not found|invalid|corrupt|isvalid: false|exception", text, re.IGNORECASE)
-        for kind in get_args(ShapeKind):
+        for kind in get_args(LayoutKind):
             dumped = [part for part in text.split("Dumping ")[1:] if f"/{kind}-0/" in part and ".log" in part[:300]]
             values = [
                 int(value)

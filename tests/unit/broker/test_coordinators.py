@@ -17,7 +17,7 @@ OFFSETS = CONSUMER_OFFSETS.name
 @pytest.fixture
 def client() -> Iterator[Committing]:
     stage = Stage(2, **QUICK)
-    stage.cluster.create_topic("t", 1, 2)
+    stage.cluster.topic("t").create(1, replication_factor=2)
     yield Committing(stage)
     stage.close()
 
@@ -47,7 +47,7 @@ def test_state_is_loaded_soon_after_the_election_without_being_asked_for(client:
     client.stage.settle()
     old = client.node
     assert set(coordinators(client, old).groups.loaded()) == {0}
-    client.stage.cluster.elect_leader(OFFSETS, 0, 3 - old)
+    client.stage.cluster.topic(OFFSETS).move_leader(3 - old)
     client.stage.settle()
     assert coordinators(client, old).groups.loaded() == {}
     assert coordinators(client, 3 - old).groups.loaded() == {0: 1}
@@ -59,7 +59,7 @@ def test_a_request_that_comes_first_finds_it_loaded_too(client: Committing) -> N
     client.commit({0: 5})
     client.stage.settle()
     old = client.node
-    client.stage.cluster.elect_leader(OFFSETS, 0, 3 - old)
+    client.stage.cluster.topic(OFFSETS).move_leader(3 - old)
     assert client.fetch(0) == [5]  # nothing was settled in between
     answer = client.stage.ask(Api.OFFSET_FETCH, 7, old, group_id="g", topics=None)
     assert answer["error_code"] == Code.NOT_COORDINATOR
@@ -70,7 +70,7 @@ def test_a_leader_in_a_new_epoch_reads_anew(client: Committing) -> None:
     client.stage.settle()
     first = client.shard
     for leader in (3 - client.node, client.node):
-        client.stage.cluster.elect_leader(OFFSETS, 0, leader)
+        client.stage.cluster.topic(OFFSETS).move_leader(leader)
     assert client.shard is not first
     assert client.shard.log.leader_epoch == 2
     assert client.fetch(0) == [5]
@@ -90,7 +90,7 @@ def test_when_a_broker_goes_the_next_takes_over(client: Committing) -> None:
 
 def test_state_goes_with_the_topic(client: Committing) -> None:
     client.commit({0: 5})
-    client.stage.cluster.delete_topic(OFFSETS)
+    client.stage.cluster.topic(OFFSETS).delete()
     with pytest.raises(KafkaError) as refused:
         coordinators(client, 1).partition_for(CONSUMER_OFFSETS, "g")
     assert refused.value.code == Code.NOT_COORDINATOR

@@ -240,7 +240,7 @@ def test_a_cache_without_slots_gives_no_session() -> None:
 def test_a_session_unused_for_two_minutes_makes_room() -> None:
     client = Client(max_entries=1)
     old = client.open(A, B)
-    client.clock.advance(EVICTION_MS + 1)
+    client.clock.advance(milliseconds=EVICTION_MS + 1)
     assert client.open(A) > 0
     assert old not in client.sessions.sessions
 
@@ -248,7 +248,7 @@ def test_a_session_unused_for_two_minutes_makes_room() -> None:
 def test_an_old_session_in_use_makes_room_only_for_a_larger_one() -> None:
     client = Client(max_entries=1)
     old = client.open(A, B)
-    client.clock.advance(EVICTION_MS + 1)
+    client.clock.advance(milliseconds=EVICTION_MS + 1)
     client.ask(old, 1)
     assert client.open(A, B) == NO_SESSION
     assert client.open(A, B, C) > 0
@@ -263,6 +263,6 @@ def test_a_follower_takes_the_place_of_a_fresh_consumer() -> None:
 def test_a_consumer_never_takes_the_place_of_a_follower_in_use() -> None:
     client = Client(max_entries=1)
     follower = client.open(A, follower=True)
-    client.clock.advance(EVICTION_MS + 1)
+    client.clock.advance(milliseconds=EVICTION_MS + 1)
     client.ask(follower, 1)
     assert client.open(A, B, C) == NO_SESSION

@@ -88,9 +88,9 @@ def test_touch_of_a_key_without_waiters_schedules_nothing() -> None:
 
 def test_timeout_completes_the_waiter_with_expired() -> None:
     waiting = Waiting()
-    waiting.clock.advance(999)
+    waiting.clock.advance(milliseconds=999)
     assert waiting.answers == []
-    waiting.clock.advance(1)
+    waiting.clock.advance(milliseconds=1)
     assert waiting.answers == ["expired"]
     assert len(waiting.purgatory) == 0
 
@@ -100,13 +100,13 @@ def test_answer_cancels_the_timer() -> None:
     waiting.stock = 3
     waiting.purgatory.touch("a")
     waiting.loop.turn()
-    waiting.clock.advance(5000)
+    waiting.clock.advance(milliseconds=5000)
     assert waiting.answers == ["ready"]
 
 
 def test_waiter_without_timeout_waits_forever() -> None:
     waiting = Waiting(delay_ms=None)
-    waiting.clock.advance(10**9)
+    waiting.clock.advance(milliseconds=10**9)
     assert waiting.answers == []
     assert waiting.delayed.is_waiting
 
@@ -125,7 +125,7 @@ def test_cancelled_waiter_is_removed_and_not_answered() -> None:
     waiting.stock = 3
     waiting.purgatory.touch("a")
     waiting.loop.turn()
-    waiting.clock.advance(5000)
+    waiting.clock.advance(milliseconds=5000)
     assert (waiting.looked, waiting.answers) == (0, [])
 
 
@@ -195,7 +195,7 @@ def test_a_bug_in_expired_fails_the_waiter() -> None:
         raise ZeroDivisionError
 
     Purgatory(clock, loop.call_soon).park(["k"], 10, lambda: None, bug).then(lambda _: None, errors.append)
-    clock.advance(10)
+    clock.advance(milliseconds=10)
     assert [type(error) for error in errors] == [ZeroDivisionError]
 
 
@@ -227,8 +227,8 @@ def test_every_waiter_is_answered_at_most_once_and_removed(
             case "c" if delayed:
                 delayed[number % len(delayed)].cancel()
             case "g":
-                clock.advance(number)
-    clock.advance(1000)
+                clock.advance(milliseconds=number)
+    clock.advance(milliseconds=1000)
     loop.turn()
     waiting = [waiter for waiter in delayed if waiter.is_waiting]
     assert len(purgatory) == len(waiting)

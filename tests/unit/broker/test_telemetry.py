@@ -112,7 +112,7 @@ def test_asking_again_too_soon_is_refused() -> None:
     kitchen = Kitchen()
     kitchen.ask()
     assert kitchen.ask() is Code.THROTTLING_QUOTA_EXCEEDED
-    kitchen.clock.advance(300_000)
+    kitchen.clock.advance(milliseconds=300_000)
     assert kitchen.ask().metrics == []
 
 
@@ -121,7 +121,7 @@ def test_the_first_push_may_come_at_once_and_the_next_one_has_to_wait() -> None:
     subscription = kitchen.ask()
     assert kitchen.push(subscription.id) is Code.NONE
     assert kitchen.push(subscription.id) is Code.THROTTLING_QUOTA_EXCEEDED
-    kitchen.clock.advance(300_000)
+    kitchen.clock.advance(milliseconds=300_000)
     assert kitchen.push(subscription.id) is Code.NONE
 
 
@@ -130,7 +130,7 @@ def test_the_last_push_may_come_any_time_and_nothing_after_it() -> None:
     subscription = kitchen.ask()
     kitchen.push(subscription.id)
     assert kitchen.push(subscription.id, is_ending=True) is Code.NONE
-    kitchen.clock.advance(HOUR_MS)
+    kitchen.clock.advance(milliseconds=HOUR_MS)
     assert kitchen.push(subscription.id) is Code.INVALID_REQUEST
 
 
@@ -139,7 +139,7 @@ def test_who_pushes_to_an_old_subscription_asks_anew_at_once() -> None:
     before = kitchen.ask()
     kitchen.subscribe("a", metrics="x")
     assert kitchen.push(before.id) is Code.UNKNOWN_SUBSCRIPTION_ID
-    kitchen.clock.advance(1)
+    kitchen.clock.advance(milliseconds=1)
     after = kitchen.ask()
     assert (after.metrics, after.id == before.id) == (["x"], False)
     assert kitchen.push(after.id) is Code.NONE

@@ -8,7 +8,7 @@ from .groups.committing import Committing, committing
 
 def versions_in(client: Committing, topic: str) -> set[int]:
     """Return the versions of the values in the first partition of a topic."""
-    records = [record for batch in client.stage.cluster.log(topic, 0).batches for record in batch.records()]
+    records = [record for batch in client.stage.cluster.topic(topic).log().batches for record in batch.records()]
     return {int.from_bytes(record.value[:2]) for record in records if record.value is not None}
 
 

@@ -5,7 +5,7 @@ import pytest
 from kafkalet.control.data import RECORD, mark_text, read_data, read_mark, record_json, written
 from kafkalet.control.shapes import Malformed
 from kafkalet.testing.record import Headers, Record
-from kafkalet.testing.topic import Mark
+from kafkalet.testing.topic import TopicMark
 
 
 @pytest.mark.parametrize(
@@ -47,8 +47,8 @@ def test_record_has_its_declared_shape() -> None:
     ]
 
 
-@pytest.mark.parametrize("mark", [Mark("t", {0: 5, 1: 0}, bytes(range(16)), {0: 2, 1: 0}), Mark("t", {})])
-def test_written_mark_is_read_again(mark: Mark) -> None:
+@pytest.mark.parametrize("mark", [TopicMark("t", {0: 5, 1: 0}, bytes(range(16)), {0: 2, 1: 0}), TopicMark("t", {})])
+def test_written_mark_is_read_again(mark: TopicMark) -> None:
     found = read_mark(mark_text(mark), "t")
     assert found is not None
     assert (found.topic, found.offsets) == (mark.topic, mark.offsets)

@@ -102,7 +102,7 @@ class Stage:
         """Advance the clock in steps of one second, so that timers fire in order."""
         while ms > 0:
             step = min(ms, 1000)
-            self.clock.advance(step)
+            self.clock.advance(milliseconds=step)
             self.pass_real_time(step)
             ms -= step
 
@@ -129,11 +129,11 @@ class Stage:
         return sorted(self.cluster._server.nodes)
 
     def stop_broker(self, node: int) -> None:
-        self.cluster.stop_broker(node)
+        self.cluster.broker(node).stop()
         self.settle()
 
     def start_broker(self, node: int) -> None:
-        self.cluster.start_broker(node)
+        self.cluster.broker(node).start()
         self.settle()
 
     # Requests

@@ -75,7 +75,7 @@ class Visibility(RuleBasedStateMachine):
                 "group.initial.rebalance.delay.ms": "0",
             },
         )
-        self.stage.cluster.create_topic(TOPIC, len(PARTITIONS), brokers)
+        self.stage.cluster.topic(TOPIC).create(len(PARTITIONS), replication_factor=brokers)
         for key_type in (0, 1):  # makes the internal topics while every broker is there to hold a replica
             self.stage.coordinator("anybody", key_type)
         self.logs: dict[int, list[Entry]] = {index: [] for index in PARTITIONS}

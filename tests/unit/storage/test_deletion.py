@@ -12,9 +12,9 @@ from kafkalet.storage.deletion import Deletions
 def test_deletion_runs_after_its_delay() -> None:
     clock, done = ManualClock(), []
     Deletions(clock).later("a", 100, lambda: done.append(1))
-    clock.advance(99)
+    clock.advance(milliseconds=99)
     assert not done
-    clock.advance(1)
+    clock.advance(milliseconds=1)
     assert done == [1]
 
 
@@ -27,7 +27,7 @@ def test_hurried_deletions_of_a_directory_run_once() -> None:
     deletions.hurry("a")
     assert done == ["a1", "a2"]
     deletions.hurry("a")
-    clock.advance(1000)
+    clock.advance(milliseconds=1000)
     assert done == ["a1", "a2", "b"]
 
 
@@ -37,7 +37,7 @@ def test_hurry_all_runs_all_deletions() -> None:
     deletions.later("a", 100, lambda: done.append("a"))
     deletions.later("b", 100, lambda: done.append("b"))
     deletions.hurry_all()
-    clock.advance(1000)
+    clock.advance(milliseconds=1000)
     assert done == ["a", "b"]
 
 
@@ -46,7 +46,7 @@ def test_cancel_all_runs_no_deletion() -> None:
     deletions = Deletions(clock)
     deletions.later("a", 100, lambda: done.append("a"))
     deletions.cancel_all()
-    clock.advance(1000)
+    clock.advance(milliseconds=1000)
     assert not done
 
 
@@ -72,9 +72,9 @@ def test_deletions_of_a_directory_have_separate_delays() -> None:
     deletions = Deletions(clock)
     deletions.later("a", 100, lambda: done.append("first"))
     deletions.later("a", 200, lambda: done.append("second"))
-    clock.advance(100)
+    clock.advance(milliseconds=100)
     assert done == ["first"]
-    clock.advance(100)
+    clock.advance(milliseconds=100)
     assert done == ["first", "second"]
 
 
@@ -84,5 +84,5 @@ def test_failed_deletion_is_logged(caplog: pytest.LogCaptureFixture) -> None:
 
     clock = ManualClock()
     Deletions(clock).later("a", 100, fail)
-    clock.advance(100)
+    clock.advance(milliseconds=100)
     assert "t-0: Permission denied; it will be deleted at the next start" in caplog.text

@@ -94,7 +94,7 @@ def test_empty_log_exists_after_clean_shutdown(tmp_path: Path) -> None:
 def test_empty_log_can_be_deleted(tmp_path: Path) -> None:
     place = Place(tmp_path / "data")
     place.directory.delete("t", 0)
-    place.clock.advance(60_000)
+    place.clock.advance(milliseconds=60_000)
     assert names(place.path) == [".lock"]
 
 
@@ -182,7 +182,7 @@ def test_deleted_log_is_renamed_and_removed_after_the_delay(tmp_path: Path) -> N
     assert len(aside) == 1
     assert aside[0].startswith("t-0.")
     assert len(content(found)) > 60
-    place.clock.advance(60_000)
+    place.clock.advance(milliseconds=60_000)
     assert names(place.path) == [".lock"]
     assert len(content(found)) > 60
 
@@ -194,7 +194,7 @@ def test_deleted_topic_can_be_recreated_immediately(tmp_path: Path) -> None:
     log = place.directory.get_or_create("t", 0, TOPIC_ID, CONFIG)
     assert log.log_end_offset == 0
     log.append_as_leader(produced(1), 0)
-    place.clock.advance(60_000)
+    place.clock.advance(milliseconds=60_000)
     assert names(place.path) == [".lock", "t-0"]
     assert log.read(0, 100, Isolation.LOG_END, True).records
 
@@ -204,7 +204,7 @@ def test_pending_segment_deletions_run_before_the_log_is_renamed(tmp_path: Path)
     place.append(1)
     place.log.truncate_fully_and_start_at(5)
     place.directory.delete("t", 0)
-    place.clock.advance(60_000)
+    place.clock.advance(milliseconds=60_000)
     assert names(place.path) == [".lock"]
 
 
@@ -303,7 +303,7 @@ def test_discarded_directory_is_not_marked_as_clean(tmp_path: Path) -> None:
     place.log.truncate_fully_and_start_at(9)
     place.directory.close(discard=True)
     assert names(place.path) == [".lock", "t-0"]
-    place.clock.advance(10**6)
+    place.clock.advance(milliseconds=10**6)
 
 
 def test_directory_is_not_marked_clean_until_every_log_is_recovered(tmp_path: Path) -> None:

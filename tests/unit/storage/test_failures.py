@@ -367,7 +367,7 @@ def test_failing_appends_are_logged_once_per_interval(
         with pytest.raises(StorageFailed):
             place.append(1)
     assert caplog.text.count("appends continue when the file can be written again") == 1
-    place.clock.advance(LOG_INTERVAL_MS)
+    place.clock.advance(milliseconds=LOG_INTERVAL_MS)
     with pytest.raises(StorageFailed):
         place.append(1)
     assert caplog.text.count("appends continue when the file can be written again") == 2

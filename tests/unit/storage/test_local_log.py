@@ -78,7 +78,7 @@ def test_nothing_is_flushed_twice(place: Place) -> None:
     place.append(1)
     place.log.flush()
     at = local(place).flushed_ms
-    place.clock.advance(50)
+    place.clock.advance(milliseconds=50)
     place.log.flush()
     assert local(place).flushed_ms == at
     place.append(2)

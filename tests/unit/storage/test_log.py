@@ -86,7 +86,7 @@ def test_append_accepts_read_only_memory(place: Place) -> None:
 
 def test_append_returns_the_log_append_time(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", CONFIG._replace(message_timestamp_type="LogAppendTime"))
-    place.clock.advance(77)
+    place.clock.advance(milliseconds=77)
     assert place.append(1).log_append_time_ms == T0 + 77
 
 
@@ -576,9 +576,9 @@ def test_segments_older_than_retention_ms_are_deleted(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", SMALL._replace(retention_ms=1000))
     for number in range(3):
         place.append(number * 400)
-    place.clock.advance(1000)
+    place.clock.advance(milliseconds=1000)
     assert retained(place) == [0, 1, 2]
-    place.clock.advance(1)
+    place.clock.advance(milliseconds=1)
     assert retained(place) == [1, 2]
     assert place.log.log_start_offset == 1
 
@@ -602,7 +602,7 @@ def test_active_segment_is_rolled_and_deleted_if_all_are_old(tmp_path: Path) -> 
     place = Place(tmp_path / "data", SMALL._replace(retention_ms=1000))
     for number in range(3):
         place.append(number)
-    place.clock.advance(DAY_MS)
+    place.clock.advance(milliseconds=DAY_MS)
     assert place.log.apply_retention() == 3
     assert bases(place.log) == [3]
     assert four(place.log) == (3, 3, 3, 3)
@@ -612,7 +612,7 @@ def test_active_segment_is_rolled_and_deleted_if_all_are_old(tmp_path: Path) -> 
 
 def test_empty_active_segment_is_kept(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", CONFIG._replace(retention_ms=1000, retention_bytes=0))
-    place.clock.advance(DAY_MS)
+    place.clock.advance(milliseconds=DAY_MS)
     assert place.log.apply_retention() == 0
     assert bases(place.log) == [0]
 
@@ -621,7 +621,7 @@ def test_records_above_the_high_watermark_are_kept(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", SMALL._replace(retention_ms=1000))
     for number in range(3):
         place.append(number, visible=False)
-    place.clock.advance(DAY_MS)
+    place.clock.advance(milliseconds=DAY_MS)
     assert retained(place) == [0, 1, 2]
     place.log.maybe_increment_high_watermark(2)
     assert retained(place) == [2]
@@ -645,7 +645,7 @@ def test_log_without_limits_keeps_everything(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", SMALL._replace(retention_ms=-1, retention_bytes=-1))
     for number in range(3):
         place.append(number)
-    place.clock.advance(1000 * DAY_MS)
+    place.clock.advance(milliseconds=1000 * DAY_MS)
     assert retained(place) == [0, 1, 2]
 
 
@@ -665,7 +665,7 @@ def test_inactive_producers_expire(tmp_path: Path) -> None:
     place.append(1, producer_id=7, producer_epoch=0, base_sequence=0)
     place.log.remove_expired_producers(DAY_MS)
     assert len(place.log.producers) == 1
-    place.clock.advance(2 * DAY_MS)
+    place.clock.advance(milliseconds=2 * DAY_MS)
     place.log.remove_expired_producers(DAY_MS)
     assert len(place.log.producers) == 0
 
@@ -673,10 +673,10 @@ def test_inactive_producers_expire(tmp_path: Path) -> None:
 def test_log_is_flushed_after_flush_ms(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", SMALL._replace(flush_ms=500))
     place.append(1)
-    place.clock.advance(499)
+    place.clock.advance(milliseconds=499)
     place.log.flush_if_due()
     assert place.log.recovery_point == 0
-    place.clock.advance(1)
+    place.clock.advance(milliseconds=1)
     place.log.flush_if_due()
     assert place.log.recovery_point == 1
 
@@ -713,9 +713,9 @@ def test_deleted_segments_are_renamed_and_removed_after_the_delay(small: Place) 
     before = small.log.local.read(0, 100, True, small.log.log_end_metadata(), False)
     small.log.apply_retention()
     assert "00000000000000000000.log.deleted" in small.names()
-    small.clock.advance(59_999)
+    small.clock.advance(milliseconds=59_999)
     assert "00000000000000000000.log.deleted" in small.names()
-    small.clock.advance(1)
+    small.clock.advance(milliseconds=1)
     assert not [name for name in small.names() if name.endswith(".deleted")]
     assert [batch.base_offset for batch in batches(content(before))] == [0]
     assert [batch.base_offset for batch in batches(content(found))] == [2]

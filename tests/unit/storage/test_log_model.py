@@ -199,7 +199,7 @@ class LogModel(RuleBasedStateMachine):
 
     @rule(ms=st.integers(0, 100_000))
     def let_time_pass(self, ms: int) -> None:
-        self.place.clock.advance(ms)
+        self.place.clock.advance(milliseconds=ms)
 
     @rule()
     def write_checkpoints(self) -> None:

@@ -155,7 +155,7 @@ def test_lookup_in_an_empty_log_finds_nothing(place: Place) -> None:
 def test_under_log_append_time_an_entry_is_found_by_its_first_offset(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", CONFIG._replace(message_timestamp_type="LogAppendTime"))
     place.append(5, 6, 7)
-    place.clock.advance(10)
+    place.clock.advance(milliseconds=10)
     place.append(5, 6, 7)
     assert at(place, 1) == (10, 3)
     assert at(place, 0) == (0, 0)
@@ -335,7 +335,7 @@ def three(tmp_path: Path) -> Place:
     place = Place(tmp_path / "data", SMALL)
     for _ in range(3):
         place.append(99)
-        place.clock.advance(10)
+        place.clock.advance(milliseconds=10)
     return place
 
 

@@ -116,7 +116,7 @@ def test_largest_timestamp_has_the_offset_of_its_first_entry(bench: Bench) -> No
 
 
 def test_without_timestamps_the_largest_is_the_last_modification(bench: Bench) -> None:
-    bench.clock.advance(70)
+    bench.clock.advance(milliseconds=70)
     data = message_set(0, record())
     bench.segment.append(data, 100, -1, 100)
     assert bench.segment.largest_timestamp == T0 + 70
@@ -127,18 +127,18 @@ def test_without_timestamps_the_largest_is_the_last_modification(bench: Bench) -
 
 def test_creation_and_appends_set_the_modification_time(bench: Bench) -> None:
     assert bench.segment.modified_ms == T0
-    bench.clock.advance(5)
+    bench.clock.advance(milliseconds=5)
     bench.fill(100)
-    bench.clock.advance(5)
+    bench.clock.advance(milliseconds=5)
     bench.read(100)
     assert bench.segment.modified_ms == T0 + 5
 
 
 def test_modification_time_survives_reopening(bench: Bench) -> None:
-    bench.clock.advance(1234)
+    bench.clock.advance(milliseconds=1234)
     bench.fill(100)
     bench.segment.close()
-    bench.clock.advance(10**9)
+    bench.clock.advance(milliseconds=10**9)
     assert bench.open(new=False).modified_ms == T0 + 1234
 
 
@@ -161,14 +161,14 @@ def test_segment_rolls_after_segment_ms_by_record_timestamps(tmp_path: Path) -> 
     bench = sized(tmp_path, segment_ms=1000)
     bench.append(100, ms=5)
     bench.append(103, ms=800)
-    bench.clock.advance(10**9)
+    bench.clock.advance(milliseconds=10**9)
     assert not should_roll(bench, ms=1005)
     assert should_roll(bench, ms=1006)
 
 
 def test_an_empty_segment_never_rolls_for_its_age(tmp_path: Path) -> None:
     bench = sized(tmp_path, segment_ms=1000)
-    bench.clock.advance(10**9)
+    bench.clock.advance(milliseconds=10**9)
     assert not should_roll(bench, ms=10**9)
 
 
@@ -181,9 +181,9 @@ def test_earlier_timestamps_do_not_roll_the_segment(tmp_path: Path) -> None:
 def test_age_without_first_timestamp_counts_from_creation(tmp_path: Path) -> None:
     bench = sized(tmp_path, segment_ms=1000)
     bench.segment.append(message_set(0, record()), 100, -1, 100)
-    bench.clock.advance(1000)
+    bench.clock.advance(milliseconds=1000)
     assert not bench.segment.should_roll(bench.config, 1, -1, 101)
-    bench.clock.advance(1)
+    bench.clock.advance(milliseconds=1)
     assert bench.segment.should_roll(bench.config, 1, -1, 101)
 
 

@@ -17,14 +17,14 @@ def clock() -> ManualClock:
 def test_task_runs_after_each_period(clock: ManualClock) -> None:
     runs: list[int] = []
     PeriodicRunner(clock).every(100, lambda: runs.append(clock.now_ms()))
-    clock.advance(350)
+    clock.advance(milliseconds=350)
     assert runs == [100, 200, 300]
 
 
 def test_first_run_may_come_at_another_time(clock: ManualClock) -> None:
     runs: list[int] = []
     PeriodicRunner(clock).every(100, lambda: runs.append(clock.now_ms()), first_ms=30)
-    clock.advance(250)
+    clock.advance(milliseconds=250)
     assert runs == [30, 130, 230]
 
 
@@ -36,7 +36,7 @@ def test_error_in_task_is_logged_and_task_runs_again(clock: ManualClock, caplog:
         raise ValueError("no")
 
     PeriodicRunner(clock).every(100, fails)
-    clock.advance(200)
+    clock.advance(milliseconds=200)
     assert runs == [100, 200]
     assert [record.message.endswith(" failed") for record in caplog.records] == [True, True]
 
@@ -49,7 +49,7 @@ def test_stopped_runner_runs_nothing(clock: ManualClock) -> None:
     assert runner.is_running
     runner.stop()
     assert not runner.is_running
-    clock.advance(1000)
+    clock.advance(milliseconds=1000)
     assert runs == []
 
 
@@ -62,7 +62,7 @@ def test_task_may_stop_its_runner(clock: ManualClock) -> None:
         runner.stop()
 
     runner.every(100, last)
-    clock.advance(1000)
+    clock.advance(milliseconds=1000)
     assert runs == [100]
 
 
@@ -77,9 +77,9 @@ def bound(clock: ManualClock) -> Iterator[Clock]:
 def test_runs_in_a_quiet_time_are_skipped_until_the_last_one(clock: ManualClock, bound: Clock) -> None:
     runs: list[int] = []
     PeriodicRunner(bound).every(100, lambda: runs.append(bound.now_ms()), quiet_ms=lambda: float("inf"))
-    clock.advance(100_050)
+    clock.advance(milliseconds=100_050)
     assert runs == [100, 100_000]
-    clock.advance(50)
+    clock.advance(milliseconds=50)
     assert runs == [100, 100_000, 100_100]
 
 
@@ -95,7 +95,7 @@ def test_run_that_has_something_to_do_comes_at_its_time(clock: ManualClock, boun
             done.append(bound.now_ms())
 
     PeriodicRunner(bound).every(100, task, quiet_ms=lambda: due[0] - bound.now_ms() if due else float("inf"))
-    clock.advance(1_000_000)
+    clock.advance(milliseconds=1_000_000)
     assert done == [1300, 1300, 70_100]
     assert len(runs) < 10
 
@@ -109,7 +109,7 @@ def test_task_with_a_quiet_time_may_stop_its_runner(clock: ManualClock, bound: C
         runner.stop()
 
     runner.every(100, last, quiet_ms=lambda: float("inf"))
-    clock.advance(100_000)
+    clock.advance(milliseconds=100_000)
     assert runs == [100]
 
 
@@ -117,5 +117,5 @@ def test_period_may_change(clock: ManualClock) -> None:
     runs: list[int] = []
     periods = iter([100, 50, 70, 1000])
     PeriodicRunner(clock).every(lambda: next(periods), lambda: runs.append(clock.now_ms()))
-    clock.advance(400)
+    clock.advance(milliseconds=400)
     assert runs == [100, 150, 220]

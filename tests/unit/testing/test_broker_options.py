@@ -1,12 +1,18 @@
 """Tests of the options of a broker: names, short names, and how they are combined."""
 
-from typing import Any
+import inspect
+from typing import Any, get_type_hints
 
 import pytest
 
 import kafkalet
 from kafkalet.broker.arguments import check_names
-from kafkalet.testing.broker_options import NAMES, merged, new_cluster
+from kafkalet.testing.broker_options import NAMES, ClusterOptions, merged, new_cluster
+
+
+def test_options_are_the_parameters_of_a_cluster() -> None:
+    parameters = list(inspect.signature(kafkalet.Cluster).parameters)[:-1]  # without `unknown`
+    assert list(get_type_hints(ClusterOptions)) == parameters == list(NAMES)
 
 
 def test_unknown_option_is_refused_with_the_closest_one() -> None:
@@ -91,4 +97,4 @@ def test_constructor_refuses_unknown_option_with_the_closest_one() -> None:
 
 def test_constructor_takes_topics_as_a_dict() -> None:
     with kafkalet.Broker(topics={"orders": 6, "payments": None}) as kafka:
-        assert (kafka.topic("orders").partitions, kafka.topic("payments").partitions) == (6, 1)
+        assert (kafka.topic("orders").partition_count, kafka.topic("payments").partition_count) == (6, 1)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import kafkalet
 from kafkalet.broker.loop_host import LoopHost
 from kafkalet.clock import Clock as AnyClock
-from kafkalet.clock import LoopClock, MovableClock, RealTimeTimers, SystemClock, client_time
+from kafkalet.clock import LoopClock, ManualClock, MovableClock, RealTimeTimers, SystemClock, client_time
 from kafkalet.testing.clock import movable
 from tests.profile import examples
 from tests.wire.brokers import batch
@@ -117,7 +117,7 @@ def test_repr_shows_how_far_the_clock_is_ahead(clock: kafkalet.Clock) -> None:
         ({"hours": "2"}, TypeError, "hours must be a number, not '2'"),
         ({"days": True}, TypeError, "days must be a number, not True"),
         ({"seconds": float("nan")}, ValueError, "seconds must be a finite number, not nan"),
-        ({"ms": float("inf")}, ValueError, "ms must be a finite number, not inf"),
+        ({"milliseconds": float("inf")}, ValueError, "milliseconds must be a finite number, not inf"),
     ],
 )
 def test_invalid_step_is_refused(
@@ -134,7 +134,7 @@ def test_client_time_stays_unless_sessions_advance(clock: kafkalet.Clock, loop: 
     assert (ahead_ms(loop.bound), ahead_ms(client_time(loop.bound))) == (5 * HOUR_MS, 3 * HOUR_MS)
 
 
-@pytest.mark.parametrize("clock", [SystemClock(), kafkalet.ManualClock()])
+@pytest.mark.parametrize("clock", [SystemClock(), ManualClock()])
 def test_other_clocks_have_one_time(clock: AnyClock) -> None:
     assert client_time(clock) is clock
 
@@ -352,7 +352,7 @@ def test_advance_in_a_loop_does_not_wait_for_another_thread(clock: kafkalet.Cloc
         await asyncio.to_thread(begun.wait, 10)
         try:
             with pytest.raises(RuntimeError, match="another thread is advancing this clock"):
-                clock.advance(10)
+                clock.advance(milliseconds=10)
         finally:
             go_on.set()
             await other
@@ -402,9 +402,9 @@ def test_clock_without_a_loop_has_no_timers(clock: kafkalet.Clock) -> None:
 def test_broker_expires_records_after_an_advance(clock: kafkalet.Clock) -> None:
     with kafkalet.Broker(clock=clock, topics=["t"]) as broker:
         assert isinstance(broker._server.loop_clock, RealTimeTimers)
-        broker.produce("t", 0, batch(b"a", time=clock.now_ms()))
+        broker.topic("t").append(batch(b"a", time=clock.now_ms()))
         clock.advance(days=8)
-        assert broker.log("t").offsets == (1, 1, 1, 1)
+        assert broker.topic("t").log().offsets == (1, 1, 1, 1)
 
 
 # Frozen clocks, and clocks that cannot be advanced
@@ -414,7 +414,7 @@ def test_frozen_clock_stands_still_at_the_given_time() -> None:
     assert kafkalet.Clock.frozen(1234).now_ms() == 1234
     at = datetime(2026, 3, 29, 12, 0, 0, 5000, tzinfo=timezone(timedelta(hours=2)))
     frozen = kafkalet.Clock.frozen(at)
-    assert isinstance(frozen, kafkalet.ManualClock)
+    assert isinstance(frozen, ManualClock)
     assert frozen.now() == at
 
 

@@ -1,5 +1,6 @@
 """Tests of `Cluster.fault`: invalid calls, the check at the end, and its message."""
 
+import inspect
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 
 from kafkalet import Broker
 from kafkalet.protocol.api import Api
+from kafkalet.testing.faults import FAULT_OPTIONS
 from tests.unit.broker.network.faults.brokers import Asking
 from tests.unit.broker.network.faults.test_engine import produce
 
@@ -51,7 +53,8 @@ def kafka() -> Iterator[Broker]:
         ("CreateTopics", {"error": "INVALID_CONFIG", "partition": 0}, "CreateTopics requests name no partition"),
         ("DescribeLogDirs", {"error": ERROR, "topic": "t"}, "have no error for a topic, only for the whole request"),
         ("DescribeLogDirs", {"error": ERROR, "version": 1}, "DescribeLogDirs responses v1 have no field for an error"),
-        ("SaslHandshake", {"throttle_ms": 5}, "SaslHandshake responses v0 to v1 have no throttle time"),
+        ("Fetch", {"respond": print, "drop_response": True}, "drop_response and respond cannot be combined"),
+        ("SaslHandshake", {"throttle": 5}, "SaslHandshake responses v0 to v1 have no throttle time"),
     ],
 )
 def test_impossible_fault_raises_value_error(kafka: Broker, api: str, options: dict[str, Any], message: str) -> None:
@@ -67,6 +70,7 @@ def test_impossible_fault_raises_value_error(kafka: Broker, api: str, options: d
         ({"delay": "1"}, "delay must be a number"),
         ({"delay": 1, "topic": 5}, "topic must be a str"),
         ({"delay": 1, "when": 5}, "when must be a function"),
+        ({"respond": 5}, "respond must be a function that takes a decoded request and its response"),
         ({"delay": 1, "times": 1.5}, "times must be an int"),
         ({"delay": 1, "version": "9"}, "version, an int or a range, must be an int"),
     ],
@@ -77,8 +81,15 @@ def test_option_of_a_wrong_type_raises_type_error(kafka: Broker, options: dict[s
 
 
 def test_unknown_option_raises_type_error(kafka: Broker) -> None:
-    with pytest.raises(TypeError, match=r"fault\(\) has no option 'eror'; did you mean error"):
-        kafka.fault("Produce", eror="NOT_LEADER_OR_FOLLOWER")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"fault\(\) has no option 'eror'; did you mean 'error'"):
+        kafka.fault("Produce", eror="NOT_LEADER_OR_FOLLOWER")  # type: ignore[arg-type]
+
+
+def test_parameters_of_fault_are_the_options_in_the_table() -> None:
+    parameters = list(inspect.signature(Broker.fault).parameters.values())[2:-1]  # without self, api and unknown
+    assert [(each.name, each.default) for each in parameters] == [
+        (option.name, option.default) for option in FAULT_OPTIONS.values()
+    ]
 
 
 def test_api_that_the_release_does_not_serve_raises_value_error() -> None:
@@ -136,7 +147,7 @@ def test_incomplete_barrier_fails(kafka: Broker) -> None:
 def test_exception_of_when_fails_even_if_the_fault_fired(kafka: Broker) -> None:
     results = iter([True])
     text = unfired(kafka, *[lambda ask: produce(ask, 0)] * 2, error=ERROR, when=lambda request: next(results))
-    assert "called when=, which raised StopIteration" in text
+    assert "called a function that raised StopIteration" in text
 
 
 def test_exception_of_the_body_is_not_masked(kafka: Broker) -> None:

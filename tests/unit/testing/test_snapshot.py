@@ -63,7 +63,8 @@ def test_reset_leaves_only_the_first_topics(kafka: kafkalet.Broker) -> None:
     assert kafka.topic("first").records() == []
     assert kafka.group("g").state == "Dead"
     assert kafka._server.metadata.broker_config[None].get("message.max.bytes") is None
-    assert kafka.topic("t").send("c").values() == [b"c"]
+    kafka.topic("t").send("c")
+    assert kafka.topic("t").values() == [b"c"]
 
 
 def test_reset_keeps_cluster_id_and_continues_producer_ids(kafka: kafkalet.Broker) -> None:
@@ -80,25 +81,28 @@ def test_reset_keeps_cluster_id_and_continues_producer_ids(kafka: kafkalet.Broke
 
 
 def test_reset_ends_an_open_transaction(kafka: kafkalet.Broker) -> None:
-    kafka.topic("t").shape("open")
+    kafka.topic("t").layout("open")
     kafka.reset()
-    assert kafka.topic("t").send("x").visible_committed == 1
+    kafka.topic("t").send("x")
+    assert kafka.topic("t").count("read_committed") == 1
 
 
 def test_reset_releases_a_held_high_watermark(kafka: kafkalet.Broker) -> None:
     kafka.topic("first").hold_high_watermark()
     kafka.reset()
-    assert kafka.topic("first").send("x").visible == 1
+    kafka.topic("first").send("x")
+    assert kafka.topic("first").count() == 1
 
 
 def test_reset_starts_stopped_brokers() -> None:
     with kafkalet.Cluster(brokers=2) as cluster:
         addresses = cluster.bootstrap_servers
         cluster.hold_replication(1)
-        cluster.stop_broker(2)
+        cluster.broker(2).stop()
         cluster.reset()
         assert cluster.bootstrap_servers == addresses
-        assert cluster.topic("t", 1, replication_factor=2).send("x").visible == 1
+        cluster.topic("t", 1, replication_factor=2).send("x")
+        assert cluster.topic("t", 1, replication_factor=2).count() == 1
 
 
 def test_reset_of_a_data_directory_removes_its_logs_but_no_other_file(tmp_path: Path) -> None:
@@ -121,11 +125,11 @@ def test_reset_needs_a_running_broker() -> None:
 
 
 def test_restored_contents_equal_those_of_the_snapshot(kafka: kafkalet.Broker) -> None:
-    kafka.topic("t", 2).shape("aborted").shape("gap", partition=1).advance_log_start(2)
-    kafka.topic("u").shape("open").shape("old_magic")
+    kafka.topic("t", 2).layout("aborted").layout("gap", partition=1).delete_records(2)
+    kafka.topic("u").layout("open").layout("old_magic")
     before, snapshot = contents(kafka, "t", "u", "first"), kafka.snapshot()
     kafka.topic("t").send("later")
-    kafka.delete_topic("u")
+    kafka.topic("u").delete()
     kafka.topic("new").send("x")
     kafka.restore(snapshot)
     assert contents(kafka, "t", "u", "first") == before
@@ -145,7 +149,7 @@ def test_snapshot_can_be_restored_often_and_elsewhere(kafka: kafkalet.Broker) ->
 
 
 def test_topic_missing_in_the_snapshot_is_not_created_again(kafka: kafkalet.Broker) -> None:
-    kafka.delete_topic("first")
+    kafka.topic("first").delete()
     snapshot = kafka.snapshot()
     kafka.reset()
     kafka.restore(snapshot)
@@ -166,23 +170,25 @@ def test_groups_configs_and_quotas_are_restored(kafka: kafkalet.Broker) -> None:
 
 
 def test_open_transaction_can_be_continued_after_restore(kafka: kafkalet.Broker) -> None:
-    topic = kafka.topic("t").shape("open", first=1, size=1, after=0)
+    topic = kafka.topic("t").layout("open", first=1, size=1, after=0)
     [producer] = [entry.producer_id for entry in topic.log().batches if entry.producer_id >= 0]
     kafka.restore(kafka.snapshot())
-    assert topic.visible_committed == 1
+    assert topic.count("read_committed") == 1
     topics = [{"name": "t", "partition_indexes": [0]}]
     marker = {"producer_id": producer, "producer_epoch": 0, "transaction_result": True, "topics": topics}
     Asking(kafka)(Api.WRITE_TXN_MARKERS, 1, markers=[marker | {"coordinator_epoch": 0}])
-    assert topic.visible_committed == 2
+    assert topic.count("read_committed") == 2
 
 
 def test_replicas_and_leaders_are_restored() -> None:
     with kafkalet.Cluster(brokers=3) as cluster:
-        cluster.create_topic("t", assignments=[[1, 2, 3], [2, 3, 1]])
-        topic = cluster.topic("t").send("a", partition=0).send("b", partition=1)
-        cluster.elect_leader("t", 0, 3)
+        cluster.topic("t").create(assignments=[[1, 2, 3], [2, 3, 1]])
+        cluster.topic("t").send("a", partition=0)
+        topic = cluster.topic("t")
+        topic.send("b", partition=1)
+        cluster.topic("t").move_leader(3)
         snapshot, before = cluster.snapshot(), topic.records()
-        cluster.elect_leader("t", 0, 2)
+        cluster.topic("t").move_leader(2)
         topic.send("c", partition=0)
         cluster.restore(snapshot)
         states = cluster._server.metadata.topics["t"].partitions
@@ -205,16 +211,17 @@ def test_data_directory_contains_restored_contents(tmp_path: Path) -> None:
 
 
 def test_taking_a_snapshot_changes_nothing(kafka: kafkalet.Broker) -> None:
-    topic = kafka.topic("t").shape("committed")
+    topic = kafka.topic("t").layout("committed")
     before = contents(kafka, "t")
     kafka.snapshot()
     assert contents(kafka, "t") == before
-    assert topic.send("x").visible == before[0][1][0].log_end_offset
+    topic.send("x")
+    assert topic.count() == before[0][1][0].log_end_offset
 
 
 def test_snapshot_needs_all_brokers() -> None:
     with kafkalet.Cluster(brokers=2) as cluster:
-        cluster.stop_broker(2)
+        cluster.broker(2).stop()
         with pytest.raises(RuntimeError, match="broker 2 is stopped; a snapshot needs all brokers"):
             cluster.snapshot()
 
@@ -223,19 +230,21 @@ def test_snapshot_of_other_brokers_is_refused(kafka: kafkalet.Broker) -> None:
     snapshot = kafka.snapshot()
     assert repr(snapshot).startswith("<snapshot of 1 broker, ")
     with kafkalet.Cluster(brokers=2) as cluster:
-        topic = cluster.topic("t").send("a")
+        topic = cluster.topic("t")
+        topic.send("a")
         with pytest.raises(ValueError, match="the snapshot is of broker 1, but this cluster has brokers 1 to 2"):
             cluster.restore(snapshot)
-        assert topic.visible == 1
+        assert topic.count() == 1
 
 
 def test_snapshot_with_configs_of_another_release_is_refused(kafka: kafkalet.Broker) -> None:
     kafka.topic("t", config={"errors.deadletterqueue.group.enable": True})
     with kafkalet.Broker(version="2.8") as old:
-        topic = old.topic("u").send("a")
+        topic = old.topic("u")
+        topic.send("a")
         with pytest.raises(ValueError, match=r"cannot be restored here: kafkalet.json: .*errors.deadletter"):
             old.restore(kafka.snapshot())
-        assert topic.visible == 1
+        assert topic.count() == 1
 
 
 def test_restore_takes_only_snapshots(kafka: kafkalet.Broker) -> None:
@@ -250,7 +259,7 @@ def test_restore_takes_only_snapshots(kafka: kafkalet.Broker) -> None:
 
 def test_saved_snapshot_is_loaded_unchanged(tmp_path: Path) -> None:
     with kafkalet.Cluster(brokers=2) as cluster:
-        cluster.topic("t", 2, replication_factor=2).shape("aborted")
+        cluster.topic("t", 2, replication_factor=2).layout("aborted")
         snapshot = cluster.snapshot()
     snapshot.save(tmp_path / "s.tar")
     assert Snapshot.load(tmp_path / "s.tar").image == snapshot.image
@@ -258,7 +267,7 @@ def test_saved_snapshot_is_loaded_unchanged(tmp_path: Path) -> None:
 
 
 def test_unpacked_snapshot_is_a_data_directory(kafka: kafkalet.Broker, tmp_path: Path) -> None:
-    kafka.topic("t").shape("aborted")
+    kafka.topic("t").layout("aborted")
     before = contents(kafka, "t")
     kafka.snapshot().save(tmp_path / "s.tar")
     with tarfile.open(tmp_path / "s.tar") as archive:
@@ -269,7 +278,7 @@ def test_unpacked_snapshot_is_a_data_directory(kafka: kafkalet.Broker, tmp_path:
 
 def test_snapshot_of_several_data_directories_is_loaded_unchanged(tmp_path: Path) -> None:
     with kafkalet.Broker(data_dir=[tmp_path / "a", tmp_path / "b"]) as broker:
-        broker.create_topic("t", 4)
+        broker.topic("t").create(4)
         snapshot, before = broker.snapshot(), contents(broker, "t")
         snapshot.save(tmp_path / "s.tar")
         broker.topic("t").send("later")
@@ -293,7 +302,8 @@ def test_failed_save_leaves_no_file(kafka: kafkalet.Broker, tmp_path: Path) -> N
 
 
 def test_file_cut_off_between_two_entries_is_refused(kafka: kafkalet.Broker, tmp_path: Path) -> None:
-    kafka.topic("t", 2).send("a", partition=0).send("b", partition=1)
+    kafka.topic("t", 2).send("a", partition=0)
+    kafka.topic("t", 2).send("b", partition=1)
     kafka.snapshot().save(tmp_path / "s.tar")
     data = (tmp_path / "s.tar").read_bytes()
     with tarfile.open(tmp_path / "s.tar") as whole:

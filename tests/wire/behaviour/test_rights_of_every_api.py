@@ -134,8 +134,8 @@ class Cluster:
     def __init__(self, cluster: kafkalet.Cluster) -> None:
         self.cluster = cluster
         self.server = cluster._server
-        cluster.create_topic("t", 1, config={"retention.ms": "1234567"})
-        cluster.create_topic("concealed-topic", 1)
+        cluster.topic("t").create(1, config={"retention.ms": "1234567"})
+        cluster.topic("concealed-topic").create(1)
         self.ids = {"topic_id": self.server.metadata.topics["t"].topic_id}
         cluster.topic("t").send("concealed-record")
         self.admin = self.connection("admin")

@@ -149,7 +149,7 @@ def test_refused_topics_follow_the_offsets_of_the_others(rights: Rights, version
 
 def test_refused_topics_follow_the_offsets_of_many_partitions(rights: Rights) -> None:
     rights.grant("describe topic many")
-    rights.wire.cluster.create_topic("many", 150)
+    rights.wire.cluster.topic("many").create(150)
     topics: list[Plain] = [{"name": "t", "partitions": [{"partition_index": 0, "timestamp": -1}]}]
     topics += [{"name": "many", "partitions": [{"partition_index": n, "timestamp": -1} for n in range(150)]}]
     answer = rights.ask("ListOffsets", 7, topics=topics)["topics"]

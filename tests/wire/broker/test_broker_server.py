@@ -14,7 +14,7 @@ from tests.wire.brokers import Closed, Wire, batch, on_the_wire
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[kafkalet.Cluster]:
     with kafkalet.Cluster(brokers=2) as running:
-        running.create_topic("t", assignments=[[1, 2]])
+        running.topic("t").create(assignments=[[1, 2]])
         yield running
 
 
@@ -50,7 +50,7 @@ def test_nodes_have_separate_fetch_sessions(cluster: kafkalet.Cluster) -> None:
     assert wire.ask("Fetch", 12, {"session_id": opened, "session_epoch": 1}, node=2)["error_code"] == (
         Code.FETCH_SESSION_ID_NOT_FOUND
     )
-    cluster.produce("t", 0, batch(b"a"))
+    cluster.topic("t").append(batch(b"a"))
     wire.close()
 
 

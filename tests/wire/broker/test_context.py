@@ -81,5 +81,5 @@ def test_context_of_a_delayed_request_is_not_overwritten(wire: Wire, seen: Seen)
         wire.produce(b"")
         context = seen.contexts[0]
         assert (context.api, context.version) == (Api.FETCH, 12)
-        wire.cluster.delete_topic("t")
+        wire.cluster.topic("t").delete()
         assert receive()["responses"][0]["partitions"][0]["error_code"] == 3

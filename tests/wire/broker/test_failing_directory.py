@@ -44,7 +44,7 @@ def disk(tmp_path: Path) -> BrokenDisk:
 def wire(disk: BrokenDisk, tmp_path: Path) -> Iterator[Wire]:
     """A broker with topic t: partitions 0 and 2 are in a, and 1 and 3 in b."""
     with cluster_on(disk, tmp_path) as wire:
-        wire.cluster.create_topic("t", 4)
+        wire.cluster.topic("t").create(4)
         for index in range(4):
             assert wire.produce(batch(b"first"), index=index)["error_code"] == 0
         yield wire
@@ -91,7 +91,7 @@ def test_partitions_in_a_failed_directory_answer_storage_error_and_the_others_go
 
 def test_partition_in_a_failed_directory_has_no_leader(disk: BrokenDisk, tmp_path: Path) -> None:
     with cluster_on(disk, tmp_path, version="3.9") as wire:
-        wire.cluster.create_topic("t", 4)
+        wire.cluster.topic("t").create(4)
         disk.is_broken = True
         wire.produce(batch(b"x"), index=1)
         found = partition_of(wire, 3)
@@ -126,11 +126,11 @@ def test_failed_read_takes_the_directory_offline(wire: Wire, disk: BrokenDisk, a
 def test_follower_does_not_copy_from_a_directory_that_cannot_be_read(tmp_path: Path) -> None:
     disk = BrokenDisk(tmp_path / "b" / "broker-1")
     with cluster_on(disk, tmp_path, 2) as wire:
-        wire.cluster.create_topic("t", assignments=[[1, 2], [1, 2]])
-        wire.cluster.hold_replication(2)
+        wire.cluster.topic("t").create(assignments=[[1, 2], [1, 2]])
+        held = wire.cluster.hold_replication(2)
         assert wire.produce(batch(b"x"), index=1)["error_code"] == 0
         disk.is_broken = True
-        wire.cluster.release_replication(2)
+        held.release()
         wire.until(lambda: ("t", 1) in wire.cluster._server.nodes[1].offline)
         assert partition_of(wire, 1)["leader_id"] == 2
         assert partition_of(wire, 0)["leader_id"] == 1
@@ -138,13 +138,13 @@ def test_follower_does_not_copy_from_a_directory_that_cannot_be_read(tmp_path: P
 
 def test_new_partitions_go_to_the_directories_that_are_left(wire: Wire, disk: BrokenDisk) -> None:
     disk.is_broken = True
-    wire.cluster.create_topic("u", 3)
+    wire.cluster.topic("u").create(3)
     assert described(wire) == {"a": [("t", 0), ("t", 2), ("u", 0), ("u", 1), ("u", 2)], "b": STORAGE_ERROR}
 
 
 def test_coordinator_in_a_failed_directory_is_not_available(disk: BrokenDisk, tmp_path: Path) -> None:
     with cluster_on(disk, tmp_path) as wire:
-        wire.cluster.create_topic("t", 1)
+        wire.cluster.topic("t").create(1)
         commit = {"partition_index": 0, "committed_offset": 5, "committed_metadata": ""}
         body = {"group_id": "g", "generation_id_or_member_epoch": -1, "topics": [{"name": "t", "partitions": [commit]}]}
         assert wire.ask("FindCoordinator", 1, {"key": "g", "key_type": 0})["error_code"] == 0
@@ -161,7 +161,7 @@ def test_coordinator_in_a_failed_directory_is_not_available(disk: BrokenDisk, tm
 def test_other_broker_leads_when_the_directory_of_the_leader_fails(tmp_path: Path) -> None:
     disk = BrokenDisk(tmp_path / "b" / "broker-1")
     with cluster_on(disk, tmp_path, 2) as wire:
-        wire.cluster.create_topic("t", assignments=[[1, 2], [1, 2]])
+        wire.cluster.topic("t").create(assignments=[[1, 2], [1, 2]])
         assert wire.produce(batch(b"x"), index=1, acks=-1)["error_code"] == 0
         disk.is_broken = True
         assert wire.produce(batch(b"y"), index=1)["error_code"] == STORAGE_ERROR
@@ -174,7 +174,7 @@ def test_other_broker_leads_when_the_directory_of_the_leader_fails(tmp_path: Pat
 def test_follower_whose_directory_fails_leaves_the_in_sync_replicas(tmp_path: Path) -> None:
     disk = BrokenDisk(tmp_path / "b" / "broker-2")
     with cluster_on(disk, tmp_path, 2) as wire:
-        wire.cluster.create_topic("t", assignments=[[1, 2], [1, 2]])
+        wire.cluster.topic("t").create(assignments=[[1, 2], [1, 2]])
         disk.is_broken = True
         assert wire.produce(batch(b"x"), index=1)["error_code"] == 0
         wire.until(lambda: wire.cluster._server.metadata.topics["t"].partitions[1].isr == [1])
@@ -183,7 +183,7 @@ def test_follower_whose_directory_fails_leaves_the_in_sync_replicas(tmp_path: Pa
 
 def test_restart_brings_a_failed_directory_back(disk: BrokenDisk, tmp_path: Path) -> None:
     with cluster_on(disk, tmp_path) as wire:
-        wire.cluster.create_topic("t", 2)
+        wire.cluster.topic("t").create(2)
         for index in range(2):
             assert wire.produce(batch(b"x"), index=index)["error_code"] == 0
         disk.is_broken = True
@@ -201,7 +201,7 @@ def test_restart_brings_a_failed_directory_back(disk: BrokenDisk, tmp_path: Path
 def test_embedded_broker_without_any_directory_answers_storage_error(tmp_path: Path) -> None:
     disk = BrokenDisk(tmp_path)
     with cluster_on(disk, tmp_path) as wire:
-        wire.cluster.create_topic("t", 2)
+        wire.cluster.topic("t").create(2)
         disk.is_broken = True
         for index in (0, 1, 0):
             assert wire.produce(batch(b"x"), index=index)["error_code"] == STORAGE_ERROR
@@ -212,11 +212,11 @@ def test_embedded_broker_without_any_directory_answers_storage_error(tmp_path: P
 
 def test_snapshot_of_several_directories_is_restored(disk: BrokenDisk, tmp_path: Path) -> None:
     with cluster_on(disk, tmp_path) as wire:
-        wire.cluster.create_topic("t", 2)
+        wire.cluster.topic("t").create(2)
         for index in range(2):
             wire.produce(batch(b"x"), index=index)
         snapshot = wire.cluster.snapshot()
-        wire.cluster.delete_topic("t")
+        wire.cluster.topic("t").delete()
         wire.cluster.restore(snapshot)
         wire.forget_connections()
         assert described(wire) == {"a": [("t", 0)], "b": [("t", 1)]}
@@ -229,7 +229,7 @@ def test_snapshot_of_several_directories_is_restored(disk: BrokenDisk, tmp_path:
 def test_property_names_the_directories(tmp_path: Path) -> None:
     paths = f"{tmp_path / 'a'},{tmp_path / 'b'}"
     with kafkalet.Broker(config={"log.dirs": paths}) as broker:
-        broker.create_topic("t", 2)
+        broker.topic("t").create(2)
         assert broker._server.log_directories == paths.split(",")
     assert (tmp_path / "b" / "t-1").is_dir()
     with pytest.raises(ValueError, match=r"the property log\.dirs is set, too"):
@@ -311,31 +311,32 @@ def test_serve_stops_with_status_0_after_one_of_two_directories_has_failed(serve
 
 def test_log_dir_fails_and_is_restored(tmp_path: Path) -> None:
     with kafkalet.Broker(data_dir=[tmp_path / "a", tmp_path / "b"]) as broker:
-        topic = broker.topic("t", partitions=2).send("one", partition=0).send("two", partition=1)
-        broker.fail_log_dir(1)
+        broker.topic("t", partitions=2).send("one", partition=0)
+        topic = broker.topic("t", partitions=2)
+        topic.send("two", partition=1)
+        failed = broker.fail_log_dir(1)
         assert broker._server.metadata.topics["t"].partitions[1].leader == -1
         topic.send("three", partition=0)
         with pytest.raises(ValueError, match="b cannot fail: it is offline already"):
             broker.fail_log_dir(tmp_path / "b")
-        broker.restore_log_dir(tmp_path / "b")
+        failed.release()
         topic.send("four", partition=1)
         assert topic.values(partition=1) == [b"two", b"four"]
-        with pytest.raises(ValueError, match="cannot be restored: it is online"):
-            broker.restore_log_dir(1)
         with pytest.raises(ValueError, match="no log directory number 2; they are numbered from 0 to 1"):
             broker.fail_log_dir(2)
 
 
 def test_temporary_log_dir_of_one_broker_fails_and_is_restored() -> None:
     with kafkalet.Cluster(brokers=2) as cluster:
-        topic = cluster.topic("t", partitions=1, replication_factor=2).send("one")
+        topic = cluster.topic("t", partitions=1, replication_factor=2)
+        topic.send("one")
         leader = cluster._server.metadata.topics["t"].partitions[0].leader
         with pytest.raises(ValueError, match="broker is missing; name one of 1, 2"):
             cluster.fail_log_dir()
-        cluster.fail_log_dir(broker=leader)
+        failed = cluster.fail_log_dir(broker=leader)
         state = cluster._server.metadata.topics["t"].partitions[0]
         assert (state.leader, state.isr) == (3 - leader, [3 - leader])
         topic.send("two")
-        cluster.restore_log_dir(broker=leader)
+        failed.release()
         assert sorted(state.isr) == [1, 2]
         assert topic.values() == [b"one", b"two"]

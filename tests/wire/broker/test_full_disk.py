@@ -303,7 +303,7 @@ def test_transaction_is_completed_after_its_end_could_not_be_written(temporary: 
     assert one(wire.ask("EndTxn", 1, body)) == Code.NOT_COORDINATOR
     disk.heal()
     assert one(wire.ask("EndTxn", 1, body)) == Code.NONE
-    wire.until(lambda: wire.cluster.log("t", 0).last_stable_offset == 2)
+    wire.until(lambda: wire.cluster.topic("t").log().last_stable_offset == 2)
 
 
 def test_markers_are_written_once_there_is_space(temporary: Wire, disk: FailingDisk) -> None:
@@ -316,7 +316,7 @@ def test_markers_are_written_once_there_is_space(temporary: Wire, disk: FailingD
     disk.fail_on(path.name)
     assert one(wire.ask("EndTxn", 1, body)) == Code.NONE
     disk.heal()
-    wire.until(lambda: wire.cluster.log("t", 0).last_stable_offset == 3)
+    wire.until(lambda: wire.cluster.topic("t").log().last_stable_offset == 3)
 
 
 # Real limits
@@ -456,7 +456,7 @@ def test_broker_on_full_file_system_keeps_records_and_recovers(tiny: Path) -> No
 @pytest.mark.skipif(not shutil.which("mount"), reason="there is no mount command")
 def test_full_file_system_of_one_directory_does_not_concern_the_other(tiny: Path, tmp_path: Path) -> None:
     with on_the_wire(data_dir=[tmp_path / "large", tiny / "small"], config=CONFIG) as wire:
-        wire.cluster.create_topic("u", 2)  # t-0 and u-1 are in the first directory, u-0 in the second
+        wire.cluster.topic("u").create(2)  # t-0 and u-1 are in the first directory, u-0 in the second
         connection = wire.connection()
         acknowledged = fill(connection, "u")
         assert acknowledged

@@ -67,7 +67,7 @@ def send(wire: Wire, records: bytes, name: str = "long", **more: Any) -> tuple[A
 
 
 def first_values(wire: Wire, topic: str = "t") -> list[bytes | None]:
-    records = wire.cluster.log(topic, 0).batches
+    records = wire.cluster.topic(topic).log().batches
     return [record.value for entry in records for record in entry.records()]
 
 
@@ -101,7 +101,7 @@ def test_batches_with_acks_0_are_appended_after_producer_disconnects() -> None:
         assert gate.reached.wait(TIMEOUT_S)
         connection.socket.close()
         gate.opened.set()
-        wire.until(lambda: wire.cluster.log("t", 0).log_end_offset == 2)
+        wire.until(lambda: wire.cluster.topic("t").log().log_end_offset == 2)
         assert first_values(wire) == [b"long", b"behind it"]
 
 
@@ -128,7 +128,7 @@ def test_produce_to_topic_deleted_during_validation_fails() -> None:
     with gated() as (wire, gate):
         connection, sent = send(wire, batch(b"long"))
         assert gate.reached.wait(TIMEOUT_S)
-        wire.cluster.delete_topic("t")
+        wire.cluster.topic("t").delete()
         gate.opened.set()
         answer = connection.receive(sent, TIMEOUT_S)["responses"][0]["partitions"][0]
         assert answer["error_code"] == Code.UNKNOWN_TOPIC_OR_PARTITION
@@ -140,7 +140,7 @@ def test_produce_fails_if_leader_changes_during_validation() -> None:
         connection = wire.connection(leader, "long")
         sent = connection.send("Produce", 9, wire.produce_body(batch(b"long")))
         assert gate.reached.wait(TIMEOUT_S)
-        wire.cluster.elect_leader("t", 0, 3 - leader)
+        wire.cluster.topic("t").move_leader(3 - leader)
         gate.opened.set()
         answer = connection.receive(sent, TIMEOUT_S)["responses"][0]["partitions"][0]
         assert answer["error_code"] == Code.NOT_LEADER_OR_FOLLOWER
@@ -152,11 +152,11 @@ def test_stopping_broker_closes_connections_with_slow_requests() -> None:
         connection = wire.connection(leader, "long")
         connection.send("Produce", 9, wire.produce_body(batch(b"long")))
         assert gate.reached.wait(TIMEOUT_S)
-        wire.cluster.stop_broker(leader)
+        wire.cluster.broker(leader).stop()
         gate.opened.set()
         with pytest.raises(Closed):
             connection.receive_frame(time.monotonic() + TIMEOUT_S)
-        assert wire.cluster.log("t", 0).log_end_offset == 0
+        assert wire.cluster.topic("t").log().log_end_offset == 0
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
@@ -169,7 +169,7 @@ def test_slow_batch_appended_after_others_has_valid_offsets_and_checksum(codec: 
         wire.produce(batch(b"short"))
         gate.opened.set()
         connection.receive(sent, TIMEOUT_S)
-        entries = wire.cluster.log("t", 0).batches
+        entries = wire.cluster.topic("t").log().batches
         for entry in entries:
             entry.check_crc()
         assert [entry.base_offset for entry in entries] == [0, 1]
@@ -189,7 +189,7 @@ def test_slow_message_set_appended_after_others_has_valid_offsets(magic: int, co
         wire.produce(build_message_set(magic, numbered([(1, None, b"x", ())])), version=2)
         gate.opened.set()
         assert connection.receive(sent, TIMEOUT_S)["responses"][0]["partitions"][0]["base_offset"] == 1
-        entries = wire.cluster.log("t", 0).batches
+        entries = wire.cluster.topic("t").log().batches
         assert [record.offset for entry in entries for record in entry.records()] == list(range(6))
 
 
@@ -199,7 +199,7 @@ def test_corrupt_batch_validated_in_thread_is_rejected() -> None:
         broken = bytearray(batch(b"long"))
         broken[-2] ^= 1
         assert wire.produce(broken)["error_code"] == Code.CORRUPT_MESSAGE
-        assert wire.cluster.log("t", 0).log_end_offset == 0
+        assert wire.cluster.topic("t").log().log_end_offset == 0
 
 
 def test_lookup_in_batch_of_many_records_finds_exact_offset() -> None:
@@ -236,7 +236,7 @@ def test_large_request_is_answered() -> None:
 
 def test_fetch_of_many_partitions_reads_all() -> None:
     with on_the_wire() as wire:
-        wire.cluster.create_topic("wide", 300)
+        wire.cluster.topic("wide").create(300)
         for index in (0, 150, 299):
             wire.produce(batch(b"%d" % index), topic="wide", index=index)
         partitions = [{"partition": n, "fetch_offset": 0, "partition_max_bytes": 1000} for n in range(300)]
@@ -247,7 +247,7 @@ def test_fetch_of_many_partitions_reads_all() -> None:
 
 def test_fetch_of_many_partitions_completes_when_one_gets_a_record() -> None:
     with on_the_wire() as wire:
-        wire.cluster.create_topic("wide", 300)
+        wire.cluster.topic("wide").create(300)
         partitions = [{"partition": n, "fetch_offset": 0, "partition_max_bytes": 1000} for n in range(300)]
         body = {"max_wait_ms": 60_000, "min_bytes": 1, "topics": [{"topic": "wide", "partitions": partitions}]}
         with wire.waiting("Fetch", 12, body) as receive:
@@ -271,7 +271,7 @@ def test_gzip_batch_of_a_hundred_megabytes_is_accepted() -> None:
         payload = build_batch(numbered([(1000, None, bytes(100 << 20), ())]), codec=Codec.GZIP)
         assert len(payload) < 1 << 20
         assert wire.produce(payload)["error_code"] == 0
-        [entry] = wire.cluster.log("t", 0).batches
+        [entry] = wire.cluster.topic("t").log().batches
         assert len(gzip.decompress(bytes(entry.view()[61:]))) > 100 << 20
         assert next(batches(bytes(entry.view()))).count == 1
 

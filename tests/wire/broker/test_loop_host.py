@@ -41,7 +41,7 @@ def assert_nothing_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call
     """A function that checks that the test left no thread, file descriptor or temporary directory behind."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     with kafkalet.Broker(topics=["t"]) as warm, socket.create_connection(("127.0.0.1", warm.port)):
-        warm.produce("t", 0, batch(b"a"))  # load everything that stays loaded
+        warm.topic("t").append(batch(b"a"))  # load everything that stays loaded
     threads_before, descriptors_before = threads(), descriptors()
 
     def check() -> None:
@@ -94,8 +94,8 @@ def test_twenty_brokers_run_in_one_process(assert_nothing_left: Callable[[], Non
     assert len({broker.port for broker in brokers}) == 20
     for number, broker in enumerate(brokers):
         for _ in range(number):
-            broker.produce("t", 0, batch(b"a"))
-    assert [broker.log("t").log_end_offset for broker in brokers] == list(range(20))
+            broker.topic("t").append(batch(b"a"))
+    assert [broker.topic("t").log().log_end_offset for broker in brokers] == list(range(20))
     for broker in brokers:
         broker.__exit__(None, None, None)
     assert_nothing_left()
@@ -104,23 +104,23 @@ def test_twenty_brokers_run_in_one_process(assert_nothing_left: Callable[[], Non
 def test_repeated_start_and_stop_leaves_nothing_behind(assert_nothing_left: Callable[[], None]) -> None:
     for _ in range(20):
         with kafkalet.Cluster(brokers=3) as cluster:
-            cluster.create_topic("t", 3, 3)
-            cluster.produce("t", 0, batch(b"a"))
-            cluster.stop_broker(2)
+            cluster.topic("t").create(3, replication_factor=3)
+            cluster.topic("t").append(batch(b"a"))
+            cluster.broker(2).stop()
     assert_nothing_left()
 
 
 def test_restarted_cluster_without_data_directory_is_empty() -> None:
     cluster = kafkalet.Cluster(brokers=2, topics=["given"])
     with cluster:
-        cluster.create_topic("made", 1, 2)
+        cluster.topic("made").create(1, replication_factor=2)
         cluster.hold_replication(2)
-        cluster.stop_broker(1)
+        cluster.broker(1).stop()
     with cluster:
         assert list(cluster._server.metadata.topics) == ["given"]
-        cluster.create_topic("made", 1, 2)
-        cluster.produce("made", 0, batch(b"a"))
-        assert cluster.log("made").high_watermark == 1
+        cluster.topic("made").create(1, replication_factor=2)
+        cluster.topic("made").append(batch(b"a"))
+        assert cluster.topic("made").log().high_watermark == 1
 
 
 # In the caller's event loop
@@ -135,7 +135,7 @@ def test_callers_loop_serves_requests(assert_nothing_left: Callable[[], None]) -
             wire = Wire(broker)
             answer = await asyncio.to_thread(wire.produce, batch(b"a"))
             assert answer["base_offset"] == 0
-            assert broker.log("t").log_end_offset == 1
+            assert broker.topic("t").log().log_end_offset == 1
             wire.close()
 
     asyncio.run(run())
@@ -146,7 +146,7 @@ def test_explicit_start_and_repeated_stop() -> None:
     async def run() -> None:
         broker = kafkalet.Broker(topics=["t"])
         await broker.start()
-        assert broker.log("t").log_end_offset == 0
+        assert broker.topic("t").log().log_end_offset == 0
         await broker.stop()
         await broker.stop()  # has no effect
         assert not broker.is_running
@@ -230,7 +230,7 @@ def test_start_can_succeed_after_a_failed_start() -> None:
         with pytest.raises(OSError, match="in use"):
             broker.__enter__()
     with broker:
-        assert broker.log("t").log_end_offset == 0
+        assert broker.topic("t").log().log_end_offset == 0
 
 
 def test_running_broker_cannot_be_started_again(assert_nothing_left: Callable[[], None]) -> None:
@@ -259,19 +259,19 @@ def test_exception_in_call_is_raised_to_its_caller() -> None:
         with pytest.raises(LookupError, match="nothing there"):
             broker._server.call(fail)
         with pytest.raises(KafkaError) as refusal:
-            broker.log("unknown")
+            broker.topic("unknown").log()
         assert refusal.value.code == Code.UNKNOWN_TOPIC_OR_PARTITION
         assert broker._server.call(lambda: 42) == 42
 
 
 def test_nested_call_does_not_deadlock() -> None:
     with kafkalet.Broker(topics=["t"]) as broker:
-        assert broker._server.call(lambda: broker._server.call(lambda: broker.log("t").log_end_offset)) == 0
+        assert broker._server.call(lambda: broker._server.call(lambda: broker.topic("t").log().log_end_offset)) == 0
 
 
 def test_calls_from_many_threads_are_serialized() -> None:
     with kafkalet.Broker(topics=["t"]) as broker, ThreadPoolExecutor(8) as pool:
-        offsets = list(pool.map(lambda _: broker.produce("t", 0, batch(b"a")), range(200)))
+        offsets = list(pool.map(lambda _: broker.topic("t").append(batch(b"a")), range(200)))
         assert sorted(offsets) == list(range(200))
 
 
@@ -288,12 +288,12 @@ def test_call_to_stopped_broker_raises(began: bool) -> None:
 CALLS: dict[str, Callable[[kafkalet.Broker], object]] = {
     "bootstrap_servers": lambda broker: broker.bootstrap_servers,
     "port": lambda broker: broker.port,
-    "log": lambda broker: broker.log("t"),
+    "log": lambda broker: broker.topic("t").log(),
     "group": lambda broker: broker.group("g").state,
     "transaction": lambda broker: broker.transaction("x").state,
-    "produce": lambda broker: broker.produce("t", 0, batch(b"a")),
-    "create_topic": lambda broker: broker.create_topic("u"),
-    "stop_broker": lambda broker: broker.stop_broker(1),
+    "produce": lambda broker: broker.topic("t").append(batch(b"a")),
+    "create_topic": lambda broker: broker.topic("u").create(),
+    "stop_broker": lambda broker: broker.broker(1).stop(),
 }
 
 
@@ -310,10 +310,10 @@ def test_every_method_of_stopped_broker_raises(door: str, began: bool) -> None:
 
 def test_cluster_with_all_brokers_stopped_has_no_address() -> None:
     with kafkalet.Cluster(2) as cluster:
-        cluster.stop_broker(1)
-        cluster.stop_broker(2)
+        cluster.broker(1).stop()
+        cluster.broker(2).stop()
         with pytest.raises(
-            RuntimeError, match=r"every broker of this Cluster is stopped; start one with start_broker\(\)"
+            RuntimeError, match=r"every broker of this Cluster is stopped; broker\(id\).start\(\) starts one"
         ):
             cluster.bootstrap_servers  # noqa: B018 - that it raises is the point
 
@@ -332,8 +332,8 @@ def test_repr_of_broker_shows_address_release_and_state() -> None:
 def test_repr_of_cluster_shows_addresses_and_stopped_brokers() -> None:
     with kafkalet.Cluster(3) as cluster:
         assert repr(cluster) == f"<Cluster running at {cluster.bootstrap_servers}, Kafka newest>"
-        cluster.stop_broker(2)
-        cluster.stop_broker(1)
+        cluster.broker(2).stop()
+        cluster.broker(1).stop()
         assert repr(cluster) == f"<Cluster running at {cluster.bootstrap_servers} without broker 1, 2, Kafka newest>"
 
 

@@ -11,6 +11,7 @@ import kafkalet
 from kafkalet.broker.context import Context
 from kafkalet.broker.network.error_responses import error_response
 from kafkalet.broker.served import CHANGING, read_only_error
+from kafkalet.clock import ManualClock
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.fields import Field
 from kafkalet.protocol.messages import request_type
@@ -91,7 +92,7 @@ def test_groups_work_and_are_discarded(data: Path) -> None:
 
 
 def test_expired_records_stay(data: Path) -> None:
-    clock = kafkalet.ManualClock()
+    clock = ManualClock()
     with kafkalet.Broker(data_dir=data, read_only=True, clock=clock) as broker:
         broker.clock.advance(days=30)
         assert broker.topic("orders").values(partition=0) == [b"one", b"two", b"three"]
@@ -109,7 +110,7 @@ def test_open_transaction_is_neither_aborted_nor_completed(tmp_path: Path) -> No
             transaction.send("orders", "open")
             shutil.copytree(path, copy)
     before = listing(copy)
-    with kafkalet.Broker(data_dir=copy, read_only=True, clock=kafkalet.ManualClock()) as broker:
+    with kafkalet.Broker(data_dir=copy, read_only=True, clock=ManualClock()) as broker:
         broker.clock.advance(hours=1)
         assert broker.transaction("tx").state == "Ongoing"
         assert broker.topic("orders").values() == [b"open"]

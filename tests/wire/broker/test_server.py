@@ -69,7 +69,7 @@ def fetch_body(
 @pytest.fixture
 def cluster() -> Iterator[kafkalet.Cluster]:
     with kafkalet.Cluster(brokers=3) as running:
-        running.create_topic("t", partitions=1, replication_factor=3)
+        running.topic("t").create(1, replication_factor=3)
         yield running
 
 
@@ -97,7 +97,7 @@ def test_each_broker_has_its_own_port(cluster: kafkalet.Cluster) -> None:
 
 
 def test_leaders_are_spread_over_brokers(cluster: kafkalet.Cluster) -> None:
-    cluster.create_topic("wide", partitions=6, replication_factor=2)
+    cluster.topic("wide").create(6, replication_factor=2)
     assert sorted(state.leader for state in cluster._server.metadata.topics["wide"].partitions) == [1, 1, 2, 2, 3, 3]
 
 
@@ -105,8 +105,8 @@ def test_brokers_can_have_different_racks() -> None:
     with kafkalet.Cluster(2, racks=["a", "b"], config={"broker.rack": "c"}) as cluster:
         assert [endpoint.rack for endpoint in cluster._server.metadata.endpoints.values()] == ["a", "b"]
         assert cluster._server.nodes[2].config.broker_rack == "b"
-        cluster.stop_broker(2)
-        cluster.start_broker(2)
+        cluster.broker(2).stop()
+        cluster.broker(2).start()
         assert cluster._server.metadata.endpoints[2].rack == "b"
     with pytest.raises(ValueError, match="1 racks for 2 brokers"):
         kafkalet.Cluster(2, racks=["a"])
@@ -115,11 +115,11 @@ def test_brokers_can_have_different_racks() -> None:
 @pytest.mark.parametrize("name", ["node.id", "broker.id"])
 def test_node_id_property_sets_id_of_first_broker(name: str) -> None:
     with kafkalet.Broker(config={name: "0"}) as broker:
-        broker.create_topic("t", assignments=[[0], [0]])
+        broker.topic("t").create(assignments=[[0], [0]])
         assert [(state.leader, state.replicas) for state in broker._server.metadata.topics["t"].partitions] == [
             (0, [0])
         ] * 2
-        assert broker.produce("t", 1, build_batch([Record(0, 0, None, b"v")])) == 0
+        assert broker.topic("t").append(build_batch([Record(0, 0, None, b"v")]), 1) == 0
         assert broker._server.metadata.controller_id == 0
 
 
@@ -133,8 +133,8 @@ def test_node_ids_of_cluster_are_consecutive_from_the_property() -> None:
         ]
         assert [node.config.given()["node.id"] for node in cluster._server.nodes.values()] == ["10", "11", "12"]
         port = endpoints[11].port
-        cluster.stop_broker(11)
-        cluster.start_broker(11)
+        cluster.broker(11).stop()
+        cluster.broker(11).start()
         assert endpoints[11].port == port
 
 
@@ -163,16 +163,16 @@ def test_different_node_and_broker_ids_are_rejected() -> None:
 
 def test_topic_can_have_replicas_on_stopped_broker() -> None:
     with kafkalet.Cluster(3) as cluster:
-        cluster.stop_broker(2)
-        cluster.create_topic("t", assignments=[[2, 1], [3, 2]])
-        cluster.create_topic("u", 1, 3)
+        cluster.broker(2).stop()
+        cluster.topic("t").create(assignments=[[2, 1], [3, 2]])
+        cluster.topic("u").create(1, replication_factor=3)
         leaders = [(state.leader, state.isr) for state in cluster._server.metadata.topics["t"].partitions]
         assert leaders == [(1, [1]), (3, [3])]
         with pytest.raises(KafkaError, match="partition 0 are fenced") as refused:
-            cluster.create_topic("v", assignments=[[2]])
+            cluster.topic("v").create(assignments=[[2]])
         assert refused.value.code is Code.INVALID_REPLICA_ASSIGNMENT
-        cluster.produce("t", 0, batch(b"a"))
-        cluster.start_broker(2)
+        cluster.topic("t").append(batch(b"a"))
+        cluster.broker(2).start()
         assert cluster._server.metadata.topics["t"].partitions[0].isr == [1, 2]
         assert cluster._server.nodes[2].partitions["t", 0].log.log_end_offset == 1
         assert sorted(cluster._server.metadata.topics["u"].partitions[0].isr) == [1, 2, 3]
@@ -185,15 +185,15 @@ def test_requests_of_unimplemented_apis_are_counted() -> None:
             with pytest.raises(Closed):
                 wire.ask(node_id, "UnregisterController", 0, {"controller_id": 1})
             wire.forget(node_id)
-        assert cluster.unimplemented_calls == {"UnregisterController": 3}
+        assert cluster._server.unimplemented_calls == {"UnregisterController": 3}
 
 
 def test_brokers_in_one_process_are_independent() -> None:
     brokers = [kafkalet.Broker(topics=["t"]) for _ in range(5)]
     for broker in brokers:
         broker.__enter__()
-    brokers[0].produce("t", 0, batch(b"only here"))
-    assert [broker.log("t").log_end_offset for broker in brokers] == [1, 0, 0, 0, 0]
+    brokers[0].topic("t").append(batch(b"only here"))
+    assert [broker.topic("t").log().log_end_offset for broker in brokers] == [1, 0, 0, 0, 0]
     for broker in brokers:
         broker.__exit__(None, None, None)
 
@@ -201,11 +201,11 @@ def test_brokers_in_one_process_are_independent() -> None:
 def test_broker_runs_in_callers_loop() -> None:
     async def run() -> int:
         async with kafkalet.Broker(topics=["t"]) as broker:
-            broker.produce("t", 0, batch(b"a", b"b"))
+            broker.topic("t").append(batch(b"a", b"b"))
             _, writer = await asyncio.open_connection("127.0.0.1", broker.port)
             writer.close()
             await writer.wait_closed()
-            return broker.log("t").high_watermark
+            return broker.topic("t").log().high_watermark
 
     assert asyncio.run(run()) == 2
 
@@ -214,7 +214,7 @@ def test_stopped_broker_can_be_started_again() -> None:
     broker = kafkalet.Broker(topics=["t"])
     for _ in range(2):
         with broker:
-            assert broker.log("t").log_end_offset == 0
+            assert broker.topic("t").log().log_end_offset == 0
 
 
 def test_starting_running_broker_raises() -> None:
@@ -244,7 +244,7 @@ def test_fetch_below_v11_at_follower_fails(cluster: kafkalet.Cluster, wire: Wire
 
 
 def test_fetch_since_v11_at_follower_succeeds(cluster: kafkalet.Cluster, wire: Wire) -> None:
-    cluster.produce("t", 0, batch(b"a"))
+    cluster.topic("t").append(batch(b"a"))
     answer = wire.fetch(follower(cluster), 11)
     assert (answer["error_code"], answer["high_watermark"]) == (Code.NONE, 1)
 
@@ -263,7 +263,7 @@ def test_produce_to_follower_returns_the_leader(cluster: kafkalet.Cluster, wire:
 
 
 def test_followers_replicate_before_produce_returns(cluster: kafkalet.Cluster) -> None:
-    cluster.produce("t", 0, batch(b"a", b"b"))
+    cluster.topic("t").append(batch(b"a", b"b"))
     offsets = {
         (p.log.log_end_offset, p.log.high_watermark)
         for n in cluster._server.nodes.values()
@@ -274,25 +274,25 @@ def test_followers_replicate_before_produce_returns(cluster: kafkalet.Cluster) -
 
 def test_held_follower_holds_back_high_watermark(cluster: kafkalet.Cluster) -> None:
     cluster.hold_replication(follower(cluster))
-    cluster.produce("t", 0, batch(b"a"))
-    log = cluster.log("t")
+    cluster.topic("t").append(batch(b"a"))
+    log = cluster.topic("t").log()
     assert (log.high_watermark, log.log_end_offset) == (0, 1)
 
 
 def test_released_follower_catches_up(cluster: kafkalet.Cluster) -> None:
     held = follower(cluster)
-    cluster.hold_replication(held, "t", 0)
-    cluster.produce("t", 0, batch(b"a"))
-    cluster.release_replication(held, "t", 0)
-    assert cluster.log("t").high_watermark == 1
+    held_2 = cluster.hold_replication(held, "t", 0)
+    cluster.topic("t").append(batch(b"a"))
+    held_2.release()
+    assert cluster.topic("t").log().high_watermark == 1
 
 
 def test_consumers_wait_for_the_high_watermark(cluster: kafkalet.Cluster, wire: Wire) -> None:
     held = follower(cluster)
-    cluster.hold_replication(held)
-    cluster.produce("t", 0, batch(b"a"))
+    held_2 = cluster.hold_replication(held)
+    cluster.topic("t").append(batch(b"a"))
     waiting = wire.send(leader(cluster), "Fetch", 12, fetch_body(cluster, 12, wait_ms=10_000))
-    cluster.release_replication(held)
+    held_2.release()
     answer = wire.connections[leader(cluster)].receive(waiting, 5)
     assert answer["responses"][0]["partitions"][0]["high_watermark"] == 1
 
@@ -300,9 +300,9 @@ def test_consumers_wait_for_the_high_watermark(cluster: kafkalet.Cluster, wire: 
 def test_follower_fetch_advances_high_watermark(cluster: kafkalet.Cluster, wire: Wire) -> None:
     held = follower(cluster)
     cluster.hold_replication(held)
-    cluster.produce("t", 0, batch(b"a", b"b"))
+    cluster.topic("t").append(batch(b"a", b"b"))
     wire.fetch(leader(cluster), replica_id=held, offset=2)
-    assert cluster.log("t").high_watermark == 2
+    assert cluster.topic("t").log().high_watermark == 2
 
 
 def test_fetch_with_unknown_replica_id_fails(wire: Wire, cluster: kafkalet.Cluster) -> None:
@@ -331,21 +331,21 @@ def test_acks_one_does_not_wait_for_followers(cluster: kafkalet.Cluster, wire: W
 
 
 def test_stopping_leader_elects_another_in_new_epoch(cluster: kafkalet.Cluster, wire: Wire) -> None:
-    cluster.produce("t", 0, batch(b"a"))
+    cluster.topic("t").append(batch(b"a"))
     old = leader(cluster)
-    cluster.stop_broker(old)
+    cluster.broker(old).stop()
     assert leader(cluster) not in (old, -1)
     answer = wire.latest(leader(cluster))
     assert (answer["error_code"], answer["offset"], answer["leader_epoch"]) == (Code.NONE, 1, 1)
 
 
 def test_request_with_old_leader_epoch_is_fenced(cluster: kafkalet.Cluster, wire: Wire) -> None:
-    cluster.stop_broker(leader(cluster))
+    cluster.broker(leader(cluster)).stop()
     assert wire.latest(leader(cluster), current_leader_epoch=0)["error_code"] == Code.FENCED_LEADER_EPOCH
 
 
 def test_fenced_fetch_returns_the_leader(cluster: kafkalet.Cluster, wire: Wire) -> None:
-    cluster.stop_broker(leader(cluster))
+    cluster.broker(leader(cluster)).stop()
     answer = wire.fetch(leader(cluster), 16, current_leader_epoch=0)
     assert answer["error_code"] == Code.FENCED_LEADER_EPOCH
     assert answer["current_leader"] == {"leader_id": leader(cluster), "leader_epoch": 1}
@@ -353,9 +353,9 @@ def test_fenced_fetch_returns_the_leader(cluster: kafkalet.Cluster, wire: Wire) 
 
 def test_restarted_broker_rejoins_isr(cluster: kafkalet.Cluster) -> None:
     old = leader(cluster)
-    cluster.stop_broker(old)
-    cluster.produce("t", 0, batch(b"while it was away"))
-    cluster.start_broker(old)
+    cluster.broker(old).stop()
+    cluster.topic("t").append(batch(b"while it was away"))
+    cluster.broker(old).start()
     assert old in cluster._server.metadata.topics["t"].partitions[0].isr
     assert cluster._server.nodes[old].partitions["t", 0].log.log_end_offset == 1
 
@@ -363,17 +363,19 @@ def test_restarted_broker_rejoins_isr(cluster: kafkalet.Cluster) -> None:
 def test_restarted_broker_keeps_the_state_of_its_logs() -> None:
     """A clean stop writes checkpoints and producer snapshots, also in a directory that the cluster will remove."""
     with kafkalet.Cluster(brokers=1, topics=["t"], config={"log.cleaner.enable": "false"}) as cluster:
-        cluster.create_topic("compacted", config={"cleanup.policy": "compact"})
+        cluster.topic("compacted").create(config={"cleanup.policy": "compact"})
         for name in ("t", "compacted"):
             for sequence in range(2):
                 records = [Record(0, cluster._server.clock.now_ms(), b"key", b"value", ())]
-                cluster.produce(name, 0, build_batch(records, producer_id=7, producer_epoch=0, base_sequence=sequence))
+                cluster.topic(name).append(
+                    build_batch(records, producer_id=7, producer_epoch=0, base_sequence=sequence)
+                )
             cluster._server.call(cluster._server.leadership.leader_of(name, 0).log.roll)
         cluster._server.call(lambda: cluster._server.leadership.leader_of("t", 0).delete_records(1))
         cluster._server.run_cleaner()
         before = cluster._server.call(lambda: [state_of_log(cluster, name) for name in ("t", "compacted")])
-        cluster.stop_broker(1)
-        cluster.start_broker(1)
+        cluster.broker(1).stop()
+        cluster.broker(1).start()
         after = cluster._server.call(lambda: [state_of_log(cluster, name) for name in ("t", "compacted")])
         assert after == before
         assert [state["start"] for state in before] == [1, 0]
@@ -396,22 +398,21 @@ def state_of_log(cluster: kafkalet.Cluster, name: str) -> dict[str, Any]:
 
 def test_restarted_broker_keeps_its_port(cluster: kafkalet.Cluster) -> None:
     before = cluster._server.metadata.endpoints[2].port
-    cluster.stop_broker(2)
-    cluster.start_broker(2)
+    cluster.broker(2).stop()
+    cluster.broker(2).start()
     assert cluster._server.metadata.endpoints[2].port == before
 
 
 def test_restarted_leader_truncates_unreplicated_records(cluster: kafkalet.Cluster) -> None:
     old = leader(cluster)
     others = [node for node in (1, 2, 3) if node != old]
-    for node in others:
-        cluster.hold_replication(node)
-    cluster.produce("t", 0, batch(b"lost"))
-    cluster.stop_broker(old)
-    for node in others:
-        cluster.release_replication(node)
-    cluster.produce("t", 0, batch(b"kept", b"kept too"))
-    cluster.start_broker(old)
+    holds = [cluster.hold_replication(node) for node in others]
+    cluster.topic("t").append(batch(b"lost"))
+    cluster.broker(old).stop()
+    for held in holds:
+        held.release()
+    cluster.topic("t").append(batch(b"kept", b"kept too"))
+    cluster.broker(old).start()
     log = cluster._server.nodes[old].partitions["t", 0].log
     assert (log.log_end_offset, log.high_watermark) == (2, 2)
     leading = cluster._server.leadership.leader_of("t", 0).log
@@ -419,8 +420,8 @@ def test_restarted_leader_truncates_unreplicated_records(cluster: kafkalet.Clust
 
 
 def test_fetch_beyond_truncation_returns_diverging_epoch(cluster: kafkalet.Cluster, wire: Wire) -> None:
-    cluster.produce("t", 0, batch(b"a"))
-    cluster.stop_broker(leader(cluster))
+    cluster.topic("t").append(batch(b"a"))
+    cluster.broker(leader(cluster)).stop()
     body = fetch_body(cluster, 12, offset=5)
     body["topics"][0]["partitions"][0]["last_fetched_epoch"] = 0
     answer = wire.ask(leader(cluster), "Fetch", 12, body)["responses"][0]["partitions"][0]
@@ -431,45 +432,45 @@ def test_new_leader_has_no_latest_offset_until_high_watermark_catches_up(cluster
     old = leader(cluster)
     last = [node for node in cluster._server.metadata.topics["t"].partitions[0].replicas if node != old][-1]
     cluster.hold_replication(last)
-    cluster.produce("t", 0, batch(b"a"))
-    cluster.stop_broker(old)
+    cluster.topic("t").append(batch(b"a"))
+    cluster.broker(old).stop()
     new = leader(cluster)
-    assert cluster.log("t").high_watermark == 0
+    assert cluster.topic("t").log().high_watermark == 0
     assert wire.latest(new, 7)["error_code"] == Code.OFFSET_NOT_AVAILABLE
     assert wire.latest(new, 4)["error_code"] == Code.LEADER_NOT_AVAILABLE
     assert wire.latest(new, 7, timestamp=-2)["offset"] == 0
 
 
 def test_partition_without_in_sync_replica_has_no_leader(cluster: kafkalet.Cluster) -> None:
-    cluster.create_topic("single", partitions=3, replication_factor=1)
+    cluster.topic("single").create(3, replication_factor=1)
     state = cluster._server.metadata.topics["single"].partitions[0]
-    cluster.stop_broker(state.leader)
+    cluster.broker(state.leader).stop()
     assert state.leader == -1
     with pytest.raises(KafkaError) as refusal:
-        cluster.log("single", 0)
+        cluster.topic("single").log()
     assert refusal.value.code == Code.LEADER_NOT_AVAILABLE
 
 
 def test_last_replica_becomes_leader_after_restart(cluster: kafkalet.Cluster) -> None:
-    cluster.create_topic("single", partitions=3, replication_factor=1)
+    cluster.topic("single").create(3, replication_factor=1)
     state = cluster._server.metadata.topics["single"].partitions[0]
     only = state.leader
-    cluster.stop_broker(only)
-    cluster.start_broker(only)
+    cluster.broker(only).stop()
+    cluster.broker(only).start()
     assert (state.leader, state.leader_epoch) == (only, 2)
 
 
 def test_elect_leader_moves_leadership(cluster: kafkalet.Cluster) -> None:
     wanted = follower(cluster)
-    cluster.elect_leader("t", 0, wanted)
+    cluster.topic("t").move_leader(wanted)
     assert leader(cluster) == wanted
 
 
 def test_acks_all_fails_with_too_few_in_sync_replicas(cluster: kafkalet.Cluster, wire: Wire) -> None:
-    cluster.create_topic("safe", 1, 3, {"min.insync.replicas": "2"})
+    cluster.topic("safe").create(1, config={"min.insync.replicas": "2"}, replication_factor=3)
     state = cluster._server.metadata.topics["safe"].partitions[0]
     for node in [node for node in state.replicas if node != state.leader]:
-        cluster.stop_broker(node)
+        cluster.broker(node).stop()
     partition = {"index": 0, "records": [{"raw": batch(b"a").hex()}]}
     body = {"acks": -1, "timeout_ms": 50, "topics": [{"name": "safe", "partitions": [partition]}]}
     answer = wire.ask(state.leader, "Produce", 9, body)
@@ -481,7 +482,7 @@ def test_acks_all_fails_with_too_few_in_sync_replicas(cluster: kafkalet.Cluster,
 
 def test_replication_factor_above_number_of_brokers_is_rejected(cluster: kafkalet.Cluster) -> None:
     with pytest.raises(KafkaError) as refusal:
-        cluster.create_topic("u", 1, 4)
+        cluster.topic("u").create(1, replication_factor=4)
     assert refusal.value.code == Code.INVALID_REPLICATION_FACTOR
 
 
@@ -490,8 +491,8 @@ def test_replication_factor_above_number_of_brokers_is_rejected(cluster: kafkale
 
 def test_cluster_with_data_directory_is_restored(tmp_path: Path) -> None:
     with kafkalet.Cluster(brokers=2, data_dir=tmp_path) as first:
-        first.create_topic("t", 2, 2, {"retention.ms": "-1"})
-        first.produce("t", 1, batch(b"a", b"b"))
+        first.topic("t").create(2, config={"retention.ms": "-1"}, replication_factor=2)
+        first.topic("t").append(batch(b"a", b"b"), 1)
         topic_id, cluster_id = first._server.metadata.topics["t"].topic_id, first._server.metadata.cluster_id
     with kafkalet.Cluster(brokers=2, data_dir=tmp_path) as second:
         topic = second._server.metadata.topics["t"]
@@ -500,7 +501,7 @@ def test_cluster_with_data_directory_is_restored(tmp_path: Path) -> None:
             {"retention.ms": "-1"},
             cluster_id,
         )
-        assert second.log("t", 1).high_watermark == 2
+        assert second.topic("t").log(1).high_watermark == 2
 
 
 def test_producer_ids_are_not_reused_after_restart(tmp_path: Path) -> None:
@@ -521,6 +522,6 @@ def test_producer_ids_are_not_reused_after_two_restarts(tmp_path: Path) -> None:
 
 def test_deleted_topic_stays_deleted_after_restart(tmp_path: Path) -> None:
     with kafkalet.Broker(data_dir=tmp_path, topics=["t", "u"]) as first:
-        first.delete_topic("t")
+        first.topic("t").delete()
     with kafkalet.Broker(data_dir=tmp_path) as second:
         assert list(second._server.metadata.topics) == ["u"]

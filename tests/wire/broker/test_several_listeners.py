@@ -24,7 +24,7 @@ Address = tuple[int, str, int]
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[kafkalet.Cluster]:
     with kafkalet.Cluster(3, config=TWO) as running:
-        running.create_topic("t", assignments=[[2]])
+        running.topic("t").create(assignments=[[2]])
         yield running
 
 
@@ -117,14 +117,14 @@ def test_brokers_listen_on_consecutive_ports_of_each_listener() -> None:
 
 def test_stopped_broker_gets_the_ports_of_all_listeners_back(cluster: kafkalet.Cluster) -> None:
     before = {name: addresses(cluster, name)[2] for name in NAMES}
-    cluster.stop_broker(3)
+    cluster.broker(3).stop()
     try:
         for _, host, port in before.values():
             with pytest.raises(ConnectionRefusedError):
                 socket.create_connection((host, port))
         assert len(addresses(cluster, "OUT")) == 2
     finally:
-        cluster.start_broker(3)
+        cluster.broker(3).start()
     assert {name: addresses(cluster, name)[2] for name in NAMES} == before
 
 

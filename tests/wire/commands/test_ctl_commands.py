@@ -59,7 +59,7 @@ def test_topic_is_created_shown_and_deleted(ctl: Ctl, api: Asking) -> None:
 
 
 def test_internal_topics_are_listed_on_request(ctl: Ctl, api: Asking) -> None:
-    api.cluster.create_topic("__consumer_offsets")
+    api.cluster.topic("__consumer_offsets").create()
     assert "__consumer_offsets" not in ctl("topics")
     assert "__consumer_offsets" in ctl("topics", "--internal")
 

@@ -106,7 +106,8 @@ def test_several_brokers_get_properties_each(tmp_path: Path, capsys: pytest.Capt
 def test_several_directories_are_log_dirs_of_the_broker(tmp_path: Path) -> None:
     data = [tmp_path / "a", tmp_path / "b"]
     with kafkalet.Broker(data_dir=data) as broker:
-        broker.topic("t", 2).send_batch(["a record"], partition=0).send_batch(["another"], partition=1)
+        broker.topic("t", 2).send_batch(["a record"], partition=0)
+        broker.topic("t", 2).send_batch(["another"], partition=1)
     copies = [tmp_path / "copy-a", tmp_path / "copy-b"]
     pairs = zip(data, copies, strict=True)
     options = [word for one, two in pairs for word in ("--data-dir", str(one), "--to", str(two))]

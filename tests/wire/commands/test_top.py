@@ -182,7 +182,7 @@ def test_signal_restores_the_terminal(api: Asking, name: str) -> None:
 
 
 def test_terminal_is_drawn_again_in_its_new_size(api: Asking) -> None:
-    api.cluster.create_topic("t", 20)
+    api.cluster.topic("t").create(20)
     with terminal("--control", api.control.url, rows=40, columns=120) as shown:
         assert len(shown.wait_for("LAST REQUESTS").splitlines()) > 20
         shown.resize(12, 60)
@@ -216,7 +216,7 @@ def test_lost_connection_is_shown_until_the_broker_is_back() -> None:
             first.control.close()
             shown.wait_for("trying again")
             with asking(control_port=port) as second:
-                second.cluster.create_topic("again")
+                second.cluster.topic("again").create()
                 assert "trying again" not in shown.wait_for("again  ")
 
 

@@ -74,9 +74,9 @@ def offsets(page: "Page") -> list[int]:
 
 
 def test_partition_is_a_bar_with_its_four_offsets(page: "Page", three: Asking) -> None:
-    three.cluster.create_topic("bars", 1, 3)
+    three.cluster.topic("bars").create(1, replication_factor=3)
     produce(three, "bars", 10)
-    three.cluster.topic("bars").advance_log_start(4)
+    three.cluster.topic("bars").delete_records(4)
     open_one = Producer({"bootstrap.servers": three.cluster.bootstrap_servers, "transactional.id": "bars"})
     open_one.init_transactions()
     open_one.begin_transaction()
@@ -132,8 +132,8 @@ def test_properties_that_cannot_be_read_are_explained(page: "Page") -> None:
 
 
 def test_filter_hides_other_topics(page: "Page", three: Asking) -> None:
-    three.cluster.create_topic("filtered-a")
-    three.cluster.create_topic("filtered-b")
+    three.cluster.topic("filtered-a").create()
+    three.cluster.topic("filtered-b").create()
     page.get_by_role("article", name="Topic filtered-b").wait_for()
     page.get_by_role("searchbox", name="Filter topics").fill("ED-A")
     assert page.get_by_role("article").count() == 1
@@ -142,10 +142,10 @@ def test_filter_hides_other_topics(page: "Page", three: Asking) -> None:
 
 
 def test_segments_open_batches_and_batches_open_records(page: "Page", three: Asking) -> None:
-    three.cluster.create_topic("rolled", 1, 1, {"segment.bytes": "400"})
+    three.cluster.topic("rolled").create(1, config={"segment.bytes": "400"}, replication_factor=1)
     for _ in range(4):
         produce(three, "rolled", 10, **{"linger.ms": "500"})
-    second = three.cluster.log("rolled").segments[1].base_offset
+    second = three.cluster.topic("rolled").log().segments[1].base_offset
     page.get_by_role("button", name="Open partition 0 of rolled").click()
     detail = page.get_by_role("complementary", name="Partition 0 of rolled")
     detail.get_by_role("button", name=f"Segment {second}").click()
@@ -187,7 +187,7 @@ def test_batches_are_those_of_the_topic_that_was_created_again(page: "Page", thr
 
 
 def test_batches_show_transactions_and_markers(page: "Page", three: Asking) -> None:
-    three.cluster.create_topic("marked", 1, 1)
+    three.cluster.topic("marked").create(1, replication_factor=1)
     producer = Producer({"bootstrap.servers": three.cluster.bootstrap_servers, "transactional.id": "marked"})
     producer.init_transactions()
     producer.begin_transaction()
@@ -214,7 +214,7 @@ def test_leader_is_elected(page: "Page", three: Asking) -> None:
 def test_many_topics_are_shown_on_demand(browser: "Browser") -> None:
     with asking() as api:
         for index in range(205):
-            api.cluster.create_topic(f"many-{index:03}", 1)
+            api.cluster.topic(f"many-{index:03}").create(1)
         with opened(browser, api.control.url) as page:
             page.get_by_role("button", name="Show all 205 topics").click()
             page.get_by_role("article", name="Topic many-204").wait_for()
@@ -391,7 +391,7 @@ def test_bytes_that_are_no_text_are_shown_as_hexadecimal(page: "Page", three: As
 
 
 def test_record_is_sent(page: "Page", three: Asking) -> None:
-    three.cluster.create_topic("sent", 2)
+    three.cluster.topic("sent").create(2)
     visit(page, "#/records/sent")
     page.get_by_role("button", name="Send a record").click()
     form = page.get_by_role("form", name="Send a record")
@@ -407,7 +407,7 @@ def test_record_is_sent(page: "Page", three: Asking) -> None:
 
 
 def test_tombstone_is_sent(page: "Page", three: Asking) -> None:
-    three.cluster.create_topic("tombs", 1)
+    three.cluster.topic("tombs").create(1)
     visit(page, "#/records/tombs")
     page.get_by_role("button", name="Send a record").click()
     form = page.get_by_role("form", name="Send a record")
@@ -436,7 +436,7 @@ def test_member_that_returns_as_another_client_is_shown_as_such(browser: "Browse
     body = {"group_id": "g", "member_id": "m" * 22, "rebalance_timeout_ms": 60_000, "topic_partitions": []}
     with asking() as api, opened(browser, api.control.url) as page, closing(Wire(api.cluster)) as wire:
         visit(page, "#/groups")
-        api.cluster.create_topic("t")
+        api.cluster.topic("t").create()
         wire.ask("FindCoordinator", 3, {"key": "g", "key_type": 0})  # creates __consumer_offsets
         epoch = 0
         for client_id in ("first-client", "second-client"):
@@ -491,7 +491,7 @@ def test_group_shows_members_assignment_and_lag(page: "Page", three: Asking) -> 
 
 
 def test_open_transaction_is_shown_and_aborted(page: "Page", three: Asking) -> None:
-    three.cluster.create_topic("transacted")
+    three.cluster.topic("transacted").create()
     producer = Producer({"bootstrap.servers": three.cluster.bootstrap_servers, "transactional.id": "page-tx"})
     producer.init_transactions()
     producer.begin_transaction()
@@ -555,7 +555,7 @@ def test_paused_journal_keeps_new_requests_for_later(page: "Page", three: Asking
 
 
 def test_journal_shows_errors_only(page: "Page", three: Asking) -> None:
-    three.cluster.create_topic("failed")
+    three.cluster.topic("failed").create()
     visit(page, "#/journal")
     with three.cluster.fault("Produce", error="NOT_LEADER_OR_FOLLOWER", topic="failed", times=1):
         produce(three, "failed", 1, **{"client.id": "failed-1"})
@@ -569,7 +569,7 @@ def test_journal_shows_errors_only(page: "Page", three: Asking) -> None:
 
 
 def test_fault_is_set_watched_and_removed(page: "Page", three: Asking) -> None:
-    three.cluster.create_topic("faulty", 1)
+    three.cluster.topic("faulty").create(1)
     visit(page, "#/faults")
     form = page.get_by_role("form", name="New fault")
     form.get_by_label("API").fill("Produce")
@@ -603,7 +603,7 @@ def test_impossible_fault_is_explained(page: "Page") -> None:
         ("hang", {"hang": True}),
         ("before", {"disconnect": "before"}),
         ("drop_response", {"drop_response": True}),
-        ("throttle_ms", {"throttle_ms": 1000}),
+        ("throttle", {"throttle": 1}),
     ],
 )
 def test_fault_has_the_chosen_effect(page: "Page", three: Asking, effect: str, expected: dict[str, object]) -> None:
@@ -647,14 +647,14 @@ def test_broker_is_stopped_and_started(browser: "Browser") -> None:
 
 def test_cluster_is_reset_after_a_question(browser: "Browser") -> None:
     with asking() as api, opened(browser, api.control.url) as page:
-        api.cluster.create_topic("old")
+        api.cluster.topic("old").create()
         visit(page, "#/cluster")
         page.get_by_role("button", name="Reset the cluster").click()
         page.get_by_role("button", name="Cancel").click()
         page.get_by_role("button", name="Reset the cluster").click()
         page.get_by_role("button", name="Reset", exact=True).click()
         page.get_by_text("The cluster is empty.").wait_for()
-        api.cluster.create_topic("new")
+        api.cluster.topic("new").create()
         visit(page, "#/topics")
         page.get_by_role("article", name="Topic new").wait_for()
         assert page.get_by_role("article").count() == 1
@@ -672,8 +672,9 @@ def test_connections_and_counts_are_listed(page: "Page", three: Asking) -> None:
 
 
 def test_page_is_used_with_the_keyboard_only(page: "Page", three: Asking) -> None:
-    three.cluster.create_topic("keyboard-a", 2)
-    three.cluster.topic("keyboard-b").send("one").send("two")
+    three.cluster.topic("keyboard-a").create(2)
+    three.cluster.topic("keyboard-b").send("one")
+    three.cluster.topic("keyboard-b").send("two")
     page.get_by_role("article", name="Topic keyboard-b").wait_for()
     page.keyboard.press("/")
     page.keyboard.type("keyboard")
@@ -790,12 +791,12 @@ def test_page_connects_again_after_the_broker_has_restarted(browser: "Browser") 
     with asking() as api:
         port = api.control.port
         with opened(browser, api.control.url) as page:
-            api.cluster.create_topic("before")
+            api.cluster.topic("before").create()
             page.get_by_role("article", name="Topic before").wait_for()
             api.control.close()
             page.get_by_text("connection lost").wait_for()
             with asking(control_port=port) as again:
-                again.cluster.create_topic("after")
+                again.cluster.topic("after").create()
                 page.get_by_role("article", name="Topic after").wait_for()
                 assert page.get_by_role("article").count() == 1
                 assert page.locator("#connection").inner_text() == "live"
@@ -823,7 +824,7 @@ def test_faults_are_those_of_the_broker_that_was_started_again(
 
 def test_page_asks_for_the_token_once(browser: "Browser") -> None:
     with asking(token=TOKEN) as api:
-        api.cluster.create_topic("secret")
+        api.cluster.topic("secret").create()
         with opened(browser, api.control.url) as page:
             dialog = page.get_by_role("dialog", name="Token of the control API")
             dialog.get_by_label("Token").fill("wrong")

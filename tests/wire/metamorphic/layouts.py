@@ -8,9 +8,10 @@ from tempfile import TemporaryDirectory
 
 from hypothesis import strategies as st
 
-from kafkalet import Cluster, ManualClock
+from kafkalet import Cluster
 from kafkalet.broker.context import Context
 from kafkalet.broker.network.hooks import Answer, Handler
+from kafkalet.clock import ManualClock
 from kafkalet.protocol.schema import Request
 from kafkalet_conformance.building import T0
 

@@ -78,7 +78,7 @@ def test_old_records_expire_while_a_consumer_stays_in_its_group(kafka: kafkalet.
     kafka.topic("orders").send("old")
     assert [record.value for record in take(consumer)] == [b"old"]
     kafka.clock.advance(days=8)
-    assert kafka.log("orders").offsets == (1, 1, 1, 1)
+    assert kafka.topic("orders").log().offsets == (1, 1, 1, 1)
     kafka.topic("orders").send("new")
     assert [record.value for record in take(consumer)] == [b"new"]
     consumer.commit()  # fails unless the member is still in the same generation
@@ -129,7 +129,7 @@ def test_member_of_the_consumer_protocol_is_removed_if_sessions_advance(kafka: k
 
 
 def test_append_time_of_records_moves(kafka: kafkalet.Broker) -> None:
-    kafka.create_topic("stamped", config={"message.timestamp.type": "LogAppendTime"})
+    kafka.topic("stamped").create(config={"message.timestamp.type": "LogAppendTime"})
     producer = KafkaProducer(bootstrap_servers=kafka.bootstrap_servers)
     before = producer.send("stamped", b"before").get(TIMEOUT_S).timestamp
     kafka.clock.advance(hours=2)
@@ -185,9 +185,9 @@ def test_open_transaction_times_out(kafka: kafkalet.Broker) -> None:
     producer.begin_transaction()
     producer.produce("orders", b"never committed")
     assert producer.flush(TIMEOUT_S) == 0
-    assert (kafka.transaction("tx").state, kafka.log("orders").last_stable_offset) == ("Ongoing", 0)
+    assert (kafka.transaction("tx").state, kafka.topic("orders").log().last_stable_offset) == ("Ongoing", 0)
     kafka.clock.advance(minutes=2)  # transaction.timeout.ms is one minute by default
-    assert (kafka.transaction("tx").state, kafka.log("orders").last_stable_offset) == ("CompleteAbort", 2)
+    assert (kafka.transaction("tx").state, kafka.topic("orders").log().last_stable_offset) == ("CompleteAbort", 2)
     with pytest.raises(KafkaException):
         producer.commit_transaction(TIMEOUT_S)
 
@@ -270,12 +270,12 @@ def test_clusters_may_share_a_clock() -> None:
         for each in (one, two):
             each.topic("t").send("old")
         clock.advance(days=8)
-        assert [each.log("t").log_start_offset for each in (one, two)] == [1, 1]
+        assert [each.topic("t").log().log_start_offset for each in (one, two)] == [1, 1]
 
 
 def test_frozen_clock_is_the_clock_of_the_broker() -> None:
     with kafkalet.Broker(clock=kafkalet.Clock.frozen(1_000_000)) as broker:
-        broker.clock.advance(1)
+        broker.clock.advance(milliseconds=1)
         assert broker.clock.now_ms() == 1_000_001
 
 
@@ -292,6 +292,6 @@ def test_clock_of_a_broker_in_the_loop_is_advanced_with_await() -> None:
         async with kafkalet.aio.Broker(topics=["t"]) as broker:
             await broker.topic("t").send("old")
             await broker.clock.advance(days=8)
-            return broker.log("t").offsets
+            return broker.topic("t").log().offsets
 
     assert asyncio.run(run()) == (1, 1, 1, 1)

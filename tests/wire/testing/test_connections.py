@@ -186,7 +186,7 @@ def test_restarted_broker_refuses_connections_until_the_end_of_the_block(is_rest
         snapshot = cluster.snapshot()
         with cluster.refuse_connections(2):
             with pytest.raises(ValueError, match="already running"):
-                cluster.start_broker(2)
+                cluster.broker(2).start()
             if is_restored:
                 cluster.restore(snapshot)
             else:
@@ -199,12 +199,12 @@ def test_restarted_broker_refuses_connections_until_the_end_of_the_block(is_rest
 def test_broker_that_starts_in_the_block_refuses_connections() -> None:
     with Cluster(brokers=2) as cluster:
         port = cluster.broker(2).address[1]
-        cluster.stop_broker(2)
+        cluster.broker(2).stop()
         with cluster.refuse_connections():
-            cluster.start_broker(2)
+            cluster.broker(2).start()
             assert connect(port) == errno.ECONNREFUSED
-            cluster.stop_broker(2)
-        cluster.start_broker(2)
+            cluster.broker(2).stop()
+        cluster.broker(2).start()
         assert connect(port) == 0
 
 

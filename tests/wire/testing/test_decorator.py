@@ -16,7 +16,8 @@ def test_function_gets_a_broker_that_stops_when_it_returns() -> None:
     @kafkalet.with_broker
     def publish(value: str, *, kafka: kafkalet.Broker) -> tuple[kafkalet.Broker, list[bytes | None]]:
         assert kafka.is_running
-        return kafka, kafka.topic("t").send(value).values()
+        kafka.topic("t").send(value)
+        return kafka, kafka.topic("t").values()
 
     broker, values = publish("one")
     assert (values, broker.is_running) == ([b"one"], False)
@@ -25,7 +26,9 @@ def test_function_gets_a_broker_that_stops_when_it_returns() -> None:
 def test_positional_arguments_keep_their_places() -> None:
     @kafkalet.with_broker
     def between(first: str, kafka: kafkalet.Broker, last: str) -> list[bytes | None]:
-        return kafka.topic("t").send(first).send(last).values()
+        kafka.topic("t").send(first)
+        kafka.topic("t").send(last)
+        return kafka.topic("t").values()
 
     assert between("a", "b") == between("a", last="b") == between(first="a", last="b") == [b"a", b"b"]
 
@@ -33,7 +36,8 @@ def test_positional_arguments_keep_their_places() -> None:
 def test_broker_may_be_a_positional_only_argument() -> None:
     @kafkalet.with_broker
     def publish(kafka: kafkalet.Broker, /, value: str) -> list[bytes | None]:
-        return kafka.topic("t").send(value).values()
+        kafka.topic("t").send(value)
+        return kafka.topic("t").values()
 
     assert publish("a") == publish(value="a") == [b"a"]
 
@@ -41,7 +45,8 @@ def test_broker_may_be_a_positional_only_argument() -> None:
 def test_each_call_gets_a_new_broker() -> None:
     @kafkalet.with_broker()
     def publish(kafka: kafkalet.Broker) -> list[bytes | None]:
-        return kafka.topic("t").send("one").values()
+        kafka.topic("t").send("one")
+        return kafka.topic("t").values()
 
     assert [publish(), publish()] == [[b"one"], [b"one"]]
 
@@ -50,7 +55,7 @@ def test_options_are_those_of_the_broker() -> None:
     @kafkalet.with_broker(version="3.9", brokers=2, topics={"orders": 6})
     def check(kafka: kafkalet.Cluster) -> tuple[type, int]:
         assert "Kafka 3.9" in repr(kafka)
-        return type(kafka), kafka.topic("orders").partitions
+        return type(kafka), kafka.topic("orders").partition_count
 
     assert check() == (kafkalet.Cluster, 6)
 

@@ -60,7 +60,8 @@ def test_order_that_is_not_json_goes_to_the_dead_letter_queue(kafka: Broker, app
 
 
 def test_duplicate_order_sends_one_invoice(kafka: Broker, app: Shop) -> None:
-    kafka.topic("orders").send_json({"id": 7}).send_json({"id": 7})
+    kafka.topic("orders").send_json({"id": 7})
+    kafka.topic("orders").send_json({"id": 7})
     app.start_billing()
     kafka.group("billing").wait_until_stable()
     kafka.settle()
@@ -122,13 +123,14 @@ def test_old_records_expire(kafka: Broker, app: Shop) -> None:
 
 
 def test_report_starts_at_a_time(kafka: Broker, app: Shop) -> None:
-    kafka.topic("t", config={"retention.ms": -1}).send("a", timestamp=T0).send("b", timestamp=T0 + 60_000)
+    kafka.topic("t", config={"retention.ms": -1}).send("a", timestamp=T0)
+    kafka.topic("t", config={"retention.ms": -1}).send("b", timestamp=T0 + 60_000)
     assert app.since("t", T0 + 1) == [b"b"]
 
 
 def test_reader_counts_records_across_a_gap(kafka: Broker, app: Shop) -> None:
-    topic = kafka.topic("t").shape("gap", first=5, size=3)
-    assert len(app.report("t", topic.visible)) == topic.visible
+    topic = kafka.topic("t").layout("gap", first=5, size=3)
+    assert len(app.report("t", topic.count())) == topic.count()
 
 
 def test_older_producer_is_fenced(kafka: Broker, app: Shop) -> None:
@@ -146,7 +148,7 @@ def test_older_producer_is_fenced(kafka: Broker, app: Shop) -> None:
 def test_record_is_too_large(kafka: Broker, app: Shop) -> None:
     with pytest.raises(BrokerError) as caught:
         app.publish("orders", b"x" * 2000)
-    assert (caught.value.code, kafka.topic("orders").partitions) == (Code.MESSAGE_TOO_LARGE, 6)
+    assert (caught.value.code, kafka.topic("orders").partition_count) == (Code.MESSAGE_TOO_LARGE, 6)
 
 
 @pytest.mark.parametrize("kafka", ["2.8", "3.9", "4.4"], indirect=True)

@@ -8,9 +8,9 @@ import kafkalet
 from kafkalet.testing.topic import Topic
 
 
-def test_unique_topic_on_a_shared_broker(kafka_session: kafkalet.Broker, kafkalet_topic: Topic) -> None:
+def test_unique_topic_on_a_shared_broker(kafka_session: kafkalet.Broker, kafka_topic: Topic) -> None:
     admin = KafkaAdminClient(bootstrap_servers=kafka_session.bootstrap_servers)
-    assert kafkalet_topic.name in admin.list_topics()
+    assert kafka_topic.name in admin.list_topics()
     admin.close()
 
 

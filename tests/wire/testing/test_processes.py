@@ -53,8 +53,8 @@ FORK = """
         "broker.topic('t').send('two')",
         "broker.topic('t').records()",
         "broker.topic('t').wait_for(2)",
-        "broker.create_topic('u')",
-        "broker.stop_broker(1)",
+        "broker.topic('u').create()",
+        "broker.broker(1).stop()",
     ],
 )
 def test_call_in_a_forked_child_is_refused(call: str) -> None:
@@ -77,7 +77,8 @@ def test_forked_child_that_leaves_the_block_does_not_stop_the_broker() -> None:
     with kafkalet.Broker() as broker:
         broker.topic("t").send("one")
         fork(leave)
-        assert broker.topic("t").send("two").values() == [b"one", b"two"]
+        broker.topic("t").send("two")
+        assert broker.topic("t").values() == [b"one", b"two"]
     """
     assert run(textwrap.dedent(FORK) + textwrap.dedent(script)) == ""
 
@@ -89,7 +90,7 @@ def test_forked_child_may_use_clients_and_start_another_broker() -> None:
         producer.send("t", b"from the child").get(10)
         producer.close()
         with kafkalet.Broker() as other:
-            print(other.topic("t").send("one").values())
+            print([other.topic("t").send("one").value])
 
     with kafkalet.Broker() as broker:
         fork(work)
@@ -172,8 +173,8 @@ def test_child_forked_in_the_event_loop_cannot_use_the_broker() -> None:
     script = """
     async def main():
         async with kafkalet.Broker() as broker:
-            broker.create_topic("t")
-            fork(lambda: broker.create_topic("u"))
+            broker.topic("t").create()
+            fork(lambda: broker.topic("u").create())
             assert list(broker._server.metadata.topics) == ["t"]
 
     asyncio.run(main())
@@ -193,7 +194,8 @@ def test_threads_may_share_a_broker() -> None:
 def test_threads_may_have_a_broker_each() -> None:
     def work(number: int) -> list[bytes | None]:
         with kafkalet.Broker() as broker:
-            return broker.topic("t").send(str(number)).values()
+            broker.topic("t").send(str(number))
+            return broker.topic("t").values()
 
     with ThreadPoolExecutor(8) as threads:
         assert list(threads.map(work, range(24))) == [[str(number).encode()] for number in range(24)]

@@ -163,7 +163,7 @@ def test_report_has_open_transactions(kafka: Broker) -> None:
 
 
 def test_report_is_limited(kafka: Broker) -> None:
-    kafka.create_topic("x" * 200)
+    kafka.topic("x" * 200).create()
     for _ in range(30):
         produce(kafka, "x" * 200)
     lines = report(kafka).splitlines()
@@ -177,9 +177,9 @@ def test_report_of_a_stopped_cluster_does_not_raise() -> None:
 
 def test_partition_out_of_sync_shows_its_replicas() -> None:
     with Cluster(brokers=2) as cluster:
-        cluster.create_topic("t", partitions=1, assignments=[[1, 2]])
+        cluster.topic("t").create(1, assignments=[[1, 2]])
         cluster.topic("t").send("one")
-        cluster.stop_broker(2)
+        cluster.broker(2).stop()
         assert "leader 1, in sync [1] of [1, 2]" in report(cluster)
 
 

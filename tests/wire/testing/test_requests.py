@@ -83,7 +83,7 @@ def test_polite_client_of_confluent_kafka(kafka: Broker) -> None:
     client = Producer({"bootstrap.servers": kafka.bootstrap_servers, "client.id": "app", "linger.ms": 0})
     client.produce("orders", b"one")
     client.flush(10)
-    [request] = kafka.requests.of("Produce", topic="orders")
+    [request] = kafka.requests.filter("Produce", topic="orders")
     assert (request.client_id, request.error, request.broker) == ("app", None, 1)
     assert request.response is not None
     assert request.response["responses"][0]["partition_responses"][0]["base_offset"] == 0
@@ -109,7 +109,7 @@ def test_requests_of_a_group(kafka: Broker) -> None:
     client.subscribe(["orders"])
     assert client.poll(10) is not None
     client.close()
-    [leave] = kafka.requests.of("LeaveGroup")
+    [leave] = kafka.requests.filter("LeaveGroup")
     assert leave.request is not None
     assert leave.request["group_id"] == "g"
     assert kafka.requests.count("JoinGroup", errors="MEMBER_ID_REQUIRED") == 1
@@ -164,10 +164,10 @@ def test_of_narrows_step_by_step(kafka: Broker) -> None:
         wire = connected(kafka, name)
         wire.ask(Api.METADATA, 9, METADATA)
         wire.ask(Api.LIST_OFFSETS, 7, LIST_OFFSETS)
-    of_one = kafka.requests.of(client_id="one")
+    of_one = kafka.requests.filter(client_id="one")
     assert [request.api for request in of_one] == ["Metadata", "ListOffsets"]
-    assert [request.client_id for request in of_one.of("Metadata", "Fetch")] == ["one"]
-    assert of_one.of("Metadata").of("ListOffsets").count() == 0
+    assert [request.client_id for request in of_one.filter("Metadata", "Fetch")] == ["one"]
+    assert of_one.filter("Metadata").filter("ListOffsets").count() == 0
     assert [request.client_id for request in kafka.requests.last(2)] == ["two", "two"]
     assert len(kafka.requests) == 4
 
@@ -227,7 +227,7 @@ def test_unknown_names_suggest_similar_ones(kafka: Broker) -> None:
     with pytest.raises(ValueError, match="no API is named 'fetch'; did you mean Fetch"):
         kafka.requests.count("fetch")
     with pytest.raises(ValueError, match=r"no error is named 'NOT_LEADER'; did you mean .*NOT_LEADER_OR_FOLLOWER"):
-        kafka.requests.of(errors="NOT_LEADER")
+        kafka.requests.filter(errors="NOT_LEADER")
     with pytest.raises(TypeError, match="start must be a mark, a datetime or milliseconds since 1970"):
         kafka.requests.between("yesterday")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"end .* is before start"):
@@ -323,7 +323,7 @@ def test_requests_of_the_asynchronous_kit() -> None:
             [first, *_] = await kafka.requests.wait_for("Metadata", client_id="app")
             await client.stop()
             assert first.client_id == "app"
-            assert await kafka.requests.of("Metadata").count() == len(kafka.requests.of("Metadata"))
+            assert await kafka.requests.filter("Metadata").count() == len(kafka.requests.filter("Metadata"))
             await kafka.assert_no_unsupported()
 
     asyncio.run(run())

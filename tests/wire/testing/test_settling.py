@@ -67,9 +67,11 @@ def test_application_has_seen_every_record_after_settle(kafka: Broker, client: s
     with running(client, kafka.bootstrap_servers, isolation=isolation) as app:
         kafka.group("g").wait_until_stable(members=1)
         for round_ in range(6):
-            topic.send("plain", partition=0).send("plain", partition=1)
+            topic.send("plain", partition=0)
+            topic.send("plain", partition=1)
             with kafka.open_transaction("tx") as transaction:
-                transaction.send("t", "a", partition=round_ % 2).send("t", "b", partition=0)
+                transaction.send("t", "a", partition=round_ % 2)
+                transaction.send("t", "b", partition=0)
                 if round_ % 3 == 0:
                     transaction.abort()
             kafka.settle()
@@ -112,7 +114,7 @@ def test_failure_names_only_some_of_many_groups(kafka: Broker) -> None:
 
 def test_group_is_not_quiet_while_its_lag_is_unknown() -> None:
     with Cluster(brokers=2, config=QUICK) as cluster:
-        cluster.create_topic("t", assignments=[[1]])
+        cluster.topic("t").create(assignments=[[1]])
         cluster.topic("t").send("a")
         with running("confluent-kafka", cluster.bootstrap_servers, handle=lambda _: None):
             cluster.group("g").wait_for_lag(0)
@@ -157,11 +159,11 @@ def test_open_transaction_is_not_quiet_until_it_ends(kafka: Broker) -> None:
 
 def test_produce_that_waits_for_replicas_is_not_quiet() -> None:
     with Cluster(brokers=2) as kafka:
-        kafka.create_topic("t", assignments=[[1, 2]])
-        kafka.hold_replication(2)
+        kafka.topic("t").create(assignments=[[1, 2]])
+        held = kafka.hold_replication(2)
         producer = confluent_kafka.Producer({"bootstrap.servers": kafka.bootstrap_servers, "client.id": "late"})
         producer.produce("t", b"v", partition=0)
-        end = kafka.log("t")
+        end = kafka.topic("t").log()
         wait(kafka, lambda: end.log_end_offset or None, 10, lambda: repr(end))
         with pytest.raises(
             AssertionError, match=r"client 'late' at 127\.0\.0\.1:\d+: Produce v\d+ is not answered, for"
@@ -169,7 +171,7 @@ def test_produce_that_waits_for_replicas_is_not_quiet() -> None:
             kafka.settle(timeout=0.1)
         with Settling(kafka) as is_quiet:
             assert not is_quiet()
-            kafka.release_replication(2)
+            held.release()
         producer.flush()
 
 

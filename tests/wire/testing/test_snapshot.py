@@ -39,7 +39,9 @@ def receive(client: Consumer) -> Message:
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
 def test_consumer_continues_its_group_after_restore(broker: Broker, protocol: str) -> None:
-    topic = broker.topic("t").send("a").send("b")
+    broker.topic("t").send("a")
+    topic = broker.topic("t")
+    topic.send("b")
     first = consumer(broker, protocol)
     assert receive(first).value() == b"a"
     first.commit(message=None, asynchronous=False)
@@ -56,7 +58,8 @@ def test_consumer_continues_its_group_after_restore(broker: Broker, protocol: st
 
 
 def test_consumer_that_stays_connected_gets_records_sent_after_restore(broker: Broker) -> None:
-    topic = broker.topic("t").send("a")
+    topic = broker.topic("t")
+    topic.send("a")
     client = consumer(broker)
     assert receive(client).value() == b"a"
     broker.restore(broker.snapshot())
@@ -99,10 +102,10 @@ def test_open_transaction_is_committed_after_restore(broker: Broker) -> None:
     producer.produce("t", b"a")
     assert producer.flush(10) == 0
     broker.restore(broker.snapshot())
-    assert (topic.visible, topic.visible_committed) == (1, 0)
+    assert (topic.count(), topic.count("read_committed")) == (1, 0)
     assert broker.transaction("tx").state == "Ongoing"
     producer.commit_transaction(10)
-    assert topic.visible_committed == 1
+    assert topic.count("read_committed") == 1
 
 
 def test_contents_are_replaced_while_clients_are_busy(broker: Broker) -> None:

@@ -10,8 +10,9 @@ import pytest
 from confluent_kafka import Consumer, Producer
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition  # type: ignore[import-untyped]
 
-from kafkalet import Broker, Cluster, ManualClock
+from kafkalet import Broker, Cluster, NewRecord
 from kafkalet.broker.cluster.partition import Partition
+from kafkalet.clock import ManualClock
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.codecs import Codec
 from kafkalet.testing import topic as topic_module
@@ -69,23 +70,27 @@ def test_records_without_a_key_are_distributed_by_name_of_the_topic(broker: Brok
 def test_first_record_without_a_key_goes_to_the_first_partition_after_reset(broker: Broker) -> None:
     broker.topic("t", partitions=3).send("v")
     broker.reset()
-    assert broker.topic("t", partitions=3).send("v").records()[0].partition == 0
+    broker.topic("t", partitions=3).send("v")
+    assert broker.topic("t", partitions=3).records()[0].partition == 0
 
 
 def test_send_batch_writes_one_batch_per_partition(broker: Broker) -> None:
-    topic = broker.topic("t", partitions=2).send_batch(["a", ("k", "b"), None, "c"], partition=1, compression="gzip")
+    topic = broker.topic("t", partitions=2)
+    topic.send_batch(["a", ("k", "b"), None, "c"], partition=1, compression="gzip")
     assert [batch.count for batch in topic.log(1).batches] == [4]
     assert topic.values() == [b"a", b"b", None, b"c"]
 
 
 def test_send_creates_the_topic_with_the_defaults_of_the_broker() -> None:
     with Broker(config={"num.partitions": 4, "auto.create.topics.enable": False}) as broker:
-        assert broker.topic("t").send("v").partitions == 4
+        broker.topic("t").send("v")
+        assert broker.topic("t").partition_count == 4
 
 
 def test_send_takes_the_time_from_the_clock() -> None:
     with Broker(clock=ManualClock(NOW_MS)) as broker:
-        assert broker.topic("t").send("v").records()[0].timestamp == NOW_MS
+        broker.topic("t").send("v")
+        assert broker.topic("t").records()[0].timestamp == NOW_MS
 
 
 def test_record_that_is_too_large_raises_the_code_of_kafka(broker: Broker) -> None:
@@ -125,13 +130,14 @@ def test_record_of_a_batch_that_is_too_large_raises_the_code_of_kafka(broker: Br
 def test_batches_are_no_larger_than_a_segment(broker: Broker) -> None:
     topic = broker.topic("t", config={"segment.bytes": 2_000_000, "max.message.bytes": 3_000_000})
     topic.send_batch(["x" * 100_000] * 25)
-    assert topic.visible == 25
+    assert topic.count() == 25
 
 
 def test_records_that_one_partition_refuses_are_appended_to_none() -> None:
     with Cluster(brokers=2) as cluster:
-        cluster.create_topic("t", config={"min.insync.replicas": 2}, assignments=[[1, 2], [1, 2]])
-        topic = cluster.topic("t").shrink_isr(2, partition=1)
+        cluster.topic("t").create(config={"min.insync.replicas": 2}, assignments=[[1, 2], [1, 2]])
+        topic = cluster.topic("t")
+        topic.shrink_isr(2, partition=1)
         with pytest.raises(KafkaError) as caught:
             topic._send([Outgoing(None, b"v", (), None, index) for index in (0, 1)], Codec.NONE)
         assert caught.value.code is Code.NOT_ENOUGH_REPLICAS
@@ -180,17 +186,18 @@ def test_topic_that_exists_with_other_config_is_refused(broker: Broker) -> None:
 
 def test_topic_without_arguments_is_not_created(broker: Broker) -> None:
     topic = broker.topic("t")
-    assert (topic.exists, topic.partitions, topic.records()) == (False, 0, [])
+    assert (topic.exists, topic.partition_count, topic.records()) == (False, 0, [])
 
 
 def test_topic_that_many_threads_create_is_created_once(broker: Broker) -> None:
     with ThreadPoolExecutor(16) as threads:
-        topics = list(threads.map(lambda _: broker.topic("t").send("v"), range(64)))
-    assert len(topics[0].records()) == 64
+        list(threads.map(lambda _: broker.topic("t").send("v"), range(64)))
+    assert broker.topic("t").count() == 64
 
 
 def test_deleted_topic_does_not_exist(broker: Broker) -> None:
-    topic = broker.topic("t").send("v")
+    topic = broker.topic("t")
+    topic.send("v")
     topic.delete()
     assert not topic.exists
 
@@ -243,7 +250,9 @@ def test_records_agree_with_what_librdkafka_receives(broker: Broker) -> None:
 
 
 def test_reading_starts_at_the_log_start_offset(broker: Broker) -> None:
-    topic = broker.topic("t").send("a").send("b")
+    broker.topic("t").send("a")
+    topic = broker.topic("t")
+    topic.send("b")
     client = KafkaConsumer(bootstrap_servers=broker.bootstrap_servers)
     assert client.end_offsets([TopicPartition("t", 0)])
     client.close()
@@ -252,20 +261,28 @@ def test_reading_starts_at_the_log_start_offset(broker: Broker) -> None:
 
 
 def test_since_a_mark_skips_what_came_before(broker: Broker) -> None:
-    topic = broker.topic("t").send("old")
+    topic = broker.topic("t")
+    topic.send("old")
     mark = topic.mark()
-    assert topic.send("new").values(since=mark) == [b"new"]
+    topic.send("new")
+    assert topic.values(since=mark) == [b"new"]
 
 
 def test_since_a_mark_includes_all_records_of_a_topic_created_later(broker: Broker) -> None:
-    topic = broker.topic("t").send("old").send("older")
+    broker.topic("t").send("old")
+    topic = broker.topic("t")
+    topic.send("older")
     mark = topic.mark()
     topic.delete()
-    assert topic.send("new").values(since=mark) == [b"new"]
+    topic.send("new")
+    assert topic.values(since=mark) == [b"new"]
 
 
 def test_since_a_mark_includes_records_that_replaced_older_ones(broker: Broker) -> None:
-    topic = broker.topic("t").send("a").send("b").send("c")
+    broker.topic("t").send("a")
+    broker.topic("t").send("b")
+    topic = broker.topic("t")
+    topic.send("c")
     mark = topic.mark()
     topic.truncate(1)
     assert topic.values(since=mark) == []
@@ -274,9 +291,11 @@ def test_since_a_mark_includes_records_that_replaced_older_ones(broker: Broker) 
 
 
 def test_since_a_mark_includes_records_sent_after_a_restore(broker: Broker) -> None:
-    topic = broker.topic("t").send("a")
+    topic = broker.topic("t")
+    topic.send("a")
     old = broker.snapshot()
-    topic.send("b").send("c")
+    topic.send("b")
+    topic.send("c")
     mark = topic.mark()
     broker.restore(old)
     topic.send("d")
@@ -284,7 +303,9 @@ def test_since_a_mark_includes_records_sent_after_a_restore(broker: Broker) -> N
 
 
 def test_since_a_time_skips_older_timestamps(broker: Broker) -> None:
-    topic = broker.topic("t").send("a", timestamp=NOW_MS).send("b", timestamp=NOW_MS + 1)
+    broker.topic("t").send("a", timestamp=NOW_MS)
+    topic = broker.topic("t")
+    topic.send("b", timestamp=NOW_MS + 1)
     assert topic.values(since=NOW_MS + 1) == [b"b"]
 
 
@@ -302,7 +323,8 @@ def test_unknown_isolation_suggests_the_closest(broker: Broker) -> None:
 
 
 def test_wait_returns_records_that_have_already_arrived(broker: Broker) -> None:
-    assert [record.value for record in broker.topic("t").send("a").send("b").wait_for(2)] == [b"a", b"b"]
+    broker.topic("t").send_batch(["a", "b"])
+    assert [record.value for record in broker.topic("t").wait_for(2)] == [b"a", b"b"]
 
 
 def test_wait_for_a_topic_that_a_client_creates_later(broker: Broker) -> None:
@@ -319,7 +341,10 @@ def test_wait_for_a_topic_that_a_client_creates_later(broker: Broker) -> None:
 
 
 def test_wait_returns_only_matching_records(broker: Broker) -> None:
-    topic = broker.topic("t").send("a", key="1").send("b", key="2").send("c", key="1")
+    broker.topic("t").send("a", key="1")
+    broker.topic("t").send("b", key="2")
+    topic = broker.topic("t")
+    topic.send("c", key="1")
     assert [record.value for record in topic.wait_for(2, key="1")] == [b"a", b"c"]
 
 
@@ -330,18 +355,22 @@ def test_predicate_runs_in_the_thread_of_the_test(broker: Broker) -> None:
         threads.add(threading.get_ident())
         return record.value == b"v"
 
-    broker.topic("t").send("v").wait_for(1, where=where)
+    broker.topic("t").send("v")
+    broker.topic("t").wait_for(1, where=where)
     assert threads == {threading.get_ident()}
 
 
 def test_exception_of_a_predicate_ends_the_wait(broker: Broker) -> None:
-    topic = broker.topic("t").send("a").send("b", headers={"h": "x"})
+    broker.topic("t").send("a")
+    topic = broker.topic("t")
+    topic.send("b", headers={"h": "x"})
     with pytest.raises(StopIteration):  # `extend(filter(...))` would take it for the end of the records
         topic.wait_for(1, where=lambda record: next(iter(record.headers.values())) == b"x", timeout=0)
 
 
 def test_wait_for_a_topic_that_is_created_again_returns_its_new_records(broker: Broker) -> None:
-    topic = broker.topic("t").send("old")
+    topic = broker.topic("t")
+    topic.send("old")
 
     def look(records: list[Record]) -> bool:
         if [record.value for record in records] == [b"old"]:
@@ -353,7 +382,8 @@ def test_wait_for_a_topic_that_is_created_again_returns_its_new_records(broker: 
 
 
 def test_wait_until_a_topic_is_deleted_sees_no_records(broker: Broker) -> None:
-    topic = broker.topic("t").send("old")
+    topic = broker.topic("t")
+    topic.send("old")
 
     def is_empty(records: list[Record]) -> bool:
         if records:
@@ -375,7 +405,8 @@ def restored(topic: Topic) -> None:
     old = cluster.snapshot()
     topic.send("x")
     cluster.restore(old)
-    topic.send("c").send("d")
+    topic.send("c")
+    topic.send("d")
 
 
 def created_again(topic: Topic) -> None:
@@ -389,7 +420,8 @@ def in_a_new_epoch(topic: Topic) -> None:
 
 def moved_uncleanly(topic: Topic) -> None:
     topic.move_leader(2, unclean=True)
-    topic.send("c").send("d")
+    topic.send("c")
+    topic.send("d")
 
 
 @pytest.mark.parametrize(
@@ -405,8 +437,9 @@ def moved_uncleanly(topic: Topic) -> None:
 def test_running_wait_returns_what_the_topic_contains(change: Callable[[Topic], None], expected: str) -> None:
     """Its predicate changes the topic once two records have been read."""
     with Cluster(brokers=2) as cluster:
-        cluster.create_topic("t", assignments=[[1, 2]])
-        topic = cluster.topic("t").send("a")
+        cluster.topic("t").create(assignments=[[1, 2]])
+        topic = cluster.topic("t")
+        topic.send("a")
         topic.shrink_isr(2)
         topic.send("b")
         changes = [change]
@@ -422,7 +455,9 @@ def test_running_wait_returns_what_the_topic_contains(change: Callable[[Topic], 
 
 
 def test_records_are_read_again_if_the_topic_changes_meanwhile(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
-    topic = broker.topic("t", partitions=2).send("old", partition=0).send("other", partition=1)
+    broker.topic("t", partitions=2).send("old", partition=0)
+    topic = broker.topic("t", partitions=2)
+    topic.send("other", partition=1)
     reader = Topic._reader
     changes = [lambda: topic.truncate(0, partition=0).send("new", partition=0)]
 
@@ -440,9 +475,11 @@ def test_records_are_read_again_if_the_topic_changes_meanwhile(broker: Broker, m
 def leaderless() -> Iterator[Topic]:
     """A topic of two partitions, one of which has no leader."""
     with Cluster(brokers=2) as cluster:
-        cluster.create_topic("t", assignments=[[1], [2]])
-        topic = cluster.topic("t").send("a", partition=0).send("b", partition=1)
-        cluster.stop_broker(2)
+        cluster.topic("t").create(assignments=[[1], [2]])
+        topic = cluster.topic("t")
+        topic.send("a", partition=0)
+        topic.send("b", partition=1)
+        cluster.broker(2).stop()
         yield topic
 
 
@@ -450,7 +487,7 @@ NO_LEADER = "topic t: 1 of 2 partitions has no leader: 1"
 
 
 def test_records_of_a_partition_without_a_leader_cannot_be_read(leaderless: Topic) -> None:
-    for read in (leaderless.records, leaderless.values, lambda: leaderless.visible):
+    for read in (leaderless.records, leaderless.values, lambda: leaderless.count()):
         with pytest.raises(KafkaError) as caught:
             read()
         assert str(caught.value) == f"LEADER_NOT_AVAILABLE: {NO_LEADER}"
@@ -465,7 +502,7 @@ def test_wait_reads_the_partitions_with_a_leader_and_names_the_others(leaderless
     first, record, leaders, *_ = str(caught.value).splitlines()
     assert first.endswith("1 of the 1 records in the topic match")
     assert (record, leaders) == ("  <t-0@0 value=b'a'>", "  1 of 2 partitions has no leader: 1")
-    leaderless._cluster.start_broker(2)
+    leaderless._cluster.broker(2).start()
     assert [record.value for record in leaderless.wait_for(2)] == [b"a", b"b"]
 
 
@@ -479,7 +516,8 @@ def test_predicate_of_all_records_waits_for_the_leaders(leaderless: Topic) -> No
 
 
 def test_wait_reads_only_partitions_that_have_grown(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
-    topic = broker.topic("t", partitions=1000).send("v", partition=999)
+    topic = broker.topic("t", partitions=1000)
+    topic.send("v", partition=999)
     calls: list[object] = []
     call = broker._server.call
     monkeypatch.setattr(broker._server, "call", lambda function: (calls.append(function), call(function))[1])
@@ -488,7 +526,8 @@ def test_wait_reads_only_partitions_that_have_grown(broker: Broker, monkeypatch:
 
 
 def test_wait_compares_few_of_many_records_with_the_wanted_one(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
-    topic = broker.topic("t").send("first", key="order-7")
+    topic = broker.topic("t")
+    topic.send("first", key="order-7")
     topic.send_batch([(f"{number}", "other") for number in range(5000)])
     compared: list[bytes] = []
     ratio = topic_module._ratio
@@ -509,7 +548,9 @@ def test_failure_of_a_wait_that_blocked_the_event_loop_says_so(broker: Broker) -
 
 
 def test_wait_that_times_out_shows_the_closest_record_first(broker: Broker) -> None:
-    topic = broker.topic("t").send("x", key="order-7").send("y", key="nothing")
+    broker.topic("t").send("x", key="order-7")
+    topic = broker.topic("t")
+    topic.send("y", key="nothing")
     with pytest.raises(AssertionError) as caught:
         topic.wait_for(1, key="order-8", timeout=0)
     lines = str(caught.value).splitlines()
@@ -528,8 +569,60 @@ def test_wait_for_zero_records_is_refused(broker: Broker) -> None:
         broker.topic("t").wait_for(0)
 
 
+def test_wait_for_a_null_value_returns_the_tombstone(broker: Broker) -> None:
+    topic = broker.topic("t")
+    topic.send_batch([("k", "v"), ("k", None), (None, "w")])
+    assert [record.offset for record in topic.wait_for(value=None)] == [1]
+    assert [record.offset for record in topic.wait_for(key=None)] == [2]
+    with pytest.raises(AssertionError, match="1 record with key b'x' and value None: 0 of the 3 records"):
+        topic.wait_for(key="x", value=None, timeout=0)
+
+
+def test_wait_compares_values_as_json(broker: Broker) -> None:
+    topic = broker.topic("t")
+    topic.send_batch(["no JSON", None, '{"id":  7, "paid": false}', '{"paid": true, "id": 7}'])
+    assert [record.offset for record in topic.wait_for(json={"id": 7, "paid": True})] == [3]
+    with pytest.raises(AssertionError, match=r"1 record with JSON {'id': 8}: 0 of the 4 records"):
+        topic.wait_for(json={"id": 8}, timeout=0)
+
+
+def test_wait_compares_the_wanted_headers_only(broker: Broker) -> None:
+    topic = broker.topic("t")
+    topic.send("a", headers={"id": "1", "null": None})
+    topic.send("b", headers=[("id", "1"), ("id", "2")])
+    assert [record.value for record in topic.wait_for(2, headers={"id": "1"})] == [b"a", b"b"]
+    assert [record.value for record in topic.wait_for(headers={"id": b"2"})] == [b"b"]
+    assert [record.value for record in topic.wait_for(headers={"null": None})] == [b"a"]
+    with pytest.raises(AssertionError, match=r"1 record with headers {'id': b'3'}: 0 of the 2 records"):
+        topic.wait_for(headers={"id": "3"}, timeout=0)
+
+
+def test_wait_for_exactly_as_many_fails_if_more_match(broker: Broker) -> None:
+    topic = broker.topic("t")
+    topic.send_batch(["a", "b", "a"])
+    assert [record.offset for record in topic.wait_for(exactly=2, value="a")] == [0, 2]
+    assert topic.wait_for(exactly=0, value="c") == []
+    with pytest.raises(AssertionError, match="exactly 1 record with value b'a': 2 of the 3 records in the topic match"):
+        topic.wait_for(exactly=1, value="a")
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ({"n": 2, "exactly": 2}, "n and exactly exclude each other"),
+        ({"value": "1", "json": 1}, "value and json exclude each other"),
+        ({"exactly": True}, "exactly must be an int"),
+    ],
+)
+def test_contradictory_condition_is_refused(broker: Broker, condition: dict[str, Any], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        broker.topic("t").wait_for(**condition)
+
+
 def test_wait_until_returns_the_records_of_the_topic(broker: Broker) -> None:
-    topic = broker.topic("t").send("a").send("b")
+    broker.topic("t").send("a")
+    topic = broker.topic("t")
+    topic.send("b")
     assert [record.value for record in topic.wait_until(lambda records: len(records) == 2)] == [b"a", b"b"]
 
 
@@ -540,3 +633,83 @@ def test_wait_ends_with_an_error_when_the_broker_stops() -> None:
         with pytest.raises(RuntimeError, match="not running"):
             broker.topic("t").wait_for(1, timeout=30)
         stopping.join()
+
+
+# What a call changes, another one reads
+
+
+def test_sent_record_has_its_place_and_time(broker: Broker) -> None:
+    topic = broker.topic("t", partitions=2)
+    topic.send("first", partition=1)
+    record = topic.send("value", key="k", headers={"h": "x"}, timestamp=NOW_MS, partition=1)
+    assert record == topic.records(partition=1)[1]
+    assert (record.partition, record.offset, record.timestamp) == (1, 1, NOW_MS)
+
+
+def test_sent_record_has_the_time_of_the_broker_with_log_append_time() -> None:
+    clock = ManualClock(NOW_MS)
+    with Broker(clock=clock) as broker:
+        topic = broker.topic("t", config={"message.timestamp.type": "LogAppendTime"})
+        assert topic.send("v", timestamp=NOW_MS - 5).timestamp == NOW_MS == topic.records()[0].timestamp
+
+
+def test_records_of_a_batch_have_their_own_headers_partitions_and_times(broker: Broker) -> None:
+    topic = broker.topic("t", partitions=3)
+    new: list[Any] = [NewRecord("a", "k", {"h": "1"}, NOW_MS, 2), "b", NewRecord(None, partition=0), ("k", "d")]
+    sent = topic.send_batch(new, headers={"h": "0"}, partition=1)
+    assert [(record.value, record.partition, record.headers["h"]) for record in sent] == [
+        (b"a", 2, b"1"),
+        (b"b", 1, b"0"),
+        (None, 0, b"0"),
+        (b"d", 1, b"0"),
+    ]
+    assert sorted(sent) == topic.records()
+
+
+def test_offsets_of_several_batches_of_a_partition_are_those_in_the_log(broker: Broker) -> None:
+    topic = broker.topic("t", config={"max.message.bytes": 1000})
+    assert topic.send_batch(["x" * 300] * 20) == topic.records()
+
+
+def test_changed_properties_are_read_again(broker: Broker) -> None:
+    topic = broker.topic("t", config={"retention.ms": 5, "flush.ms": 7})
+    topic.configure({"retention.ms": None, "max.message.bytes": 100})
+    assert topic.config == {"flush.ms": "7", "max.message.bytes": "100"}
+    with pytest.raises(KafkaError) as refused:
+        topic.send("x" * 200)
+    assert refused.value.code is Code.MESSAGE_TOO_LARGE
+
+
+@pytest.mark.parametrize("config", [{"retention": 1}, {"retention.ms": "soon"}])
+def test_invalid_property_changes_nothing(broker: Broker, config: dict[str, str | int]) -> None:
+    topic = broker.topic("t", config={"flush.ms": 7})
+    with pytest.raises(KafkaError) as refused:
+        topic.configure({"max.message.bytes": 100, **config})
+    assert (refused.value.code, topic.config) == (Code.INVALID_CONFIG, {"flush.ms": "7"})
+
+
+def test_added_partitions_accept_records(broker: Broker) -> None:
+    topic = broker.topic("t", partitions=2).add_partitions(3)
+    assert (topic.partition_count, topic.send("v", partition=4).partition) == (5, 4)
+    with pytest.raises(ValueError, match="count is 0; it must be at least 1"):
+        topic.add_partitions(0)
+
+
+def test_leader_replicas_and_epoch_are_those_of_the_last_change() -> None:
+    with Cluster(brokers=3) as cluster:
+        topic = cluster.topic("t").create(assignments=[[1, 2, 3]])
+        topic.move_leader(3)
+        assert (topic.leader(), topic.replicas(), topic.leader_epoch()) == (3, [1, 2, 3], 1)
+        with topic.shrink_isr(2):
+            assert topic.isr() == [1, 3]
+        assert topic.isr() == [1, 2, 3]
+        with topic.take_offline():
+            assert (topic.leader(), topic.replicas()) == (None, [1, 2, 3])
+
+
+def test_offsets_are_those_of_the_log(broker: Broker) -> None:
+    topic = broker.topic("t").layout("open", first=2, size=1, after=0).delete_records(before=1)
+    assert topic.offsets() == (1, 2, 3, 3)
+    with pytest.raises(KafkaError) as refused:
+        topic.offsets(5)
+    assert refused.value.code is Code.UNKNOWN_TOPIC_OR_PARTITION

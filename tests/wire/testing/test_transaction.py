@@ -140,7 +140,8 @@ def test_consumer_gets_records_only_after_the_transaction_is_committed(client: s
         kafka.topic("t", partitions=1)
         with running(client, kafka.bootstrap_servers, isolation="read_committed") as app:
             with kafka.open_transaction("tx") as transaction:
-                transaction.send("t", "a").send("t", "b", key="k", headers={"h": "1"})
+                transaction.send("t", "a")
+                transaction.send("t", "b", key="k", headers={"h": "1"})
                 kafka.group("g").wait_for_lag(0)
                 assert app.seen == []
             kafka.group("g").wait_for_lag(0)
@@ -157,14 +158,16 @@ def test_transaction_is_aborted_by_an_exception(kafka: Broker) -> None:
 def test_transaction_holds_the_last_stable_offset_until_it_ends(kafka: Broker) -> None:
     with kafka.open_transaction("tx") as transaction:
         transaction.send("t", "v")
-        assert kafka.log("t").last_stable_offset == 0
-    assert (kafka.log("t").last_stable_offset, kafka.transaction("tx").state) == (2, "CompleteCommit")
+        assert kafka.topic("t").log().last_stable_offset == 0
+    assert (kafka.topic("t").log().last_stable_offset, kafka.transaction("tx").state) == (2, "CompleteCommit")
 
 
 def test_transaction_of_several_partitions_has_a_marker_in_each(kafka: Broker) -> None:
     kafka.topic("t", partitions=2)
     with kafka.open_transaction("tx") as transaction:
-        transaction.send("t", "a", partition=0).send("t", "b", partition=1).send("t", "c", partition=1)
+        transaction.send("t", "a", partition=0)
+        transaction.send("t", "b", partition=1)
+        transaction.send("t", "c", partition=1)
         assert kafka.transaction("tx").partitions == [("t", 0), ("t", 1)]
     assert [log.log_end_offset for log in kafka.topic("t").logs] == [2, 3]
 
@@ -224,7 +227,8 @@ def test_empty_transaction_writes_nothing(kafka: Broker) -> None:
 
 def test_ended_transaction_refuses_records(kafka: Broker) -> None:
     with kafka.open_transaction("tx") as transaction:
-        transaction.send("t", "v").commit()
+        transaction.send("t", "v")
+        transaction.commit()
         with pytest.raises(RuntimeError, match="transaction tx is not open"):
             transaction.send("t", "late")
 
@@ -241,7 +245,7 @@ def test_invalid_offset_is_refused_with_the_allowed_range(kafka: Broker, offsets
 
 
 def test_timeout_above_the_maximum_is_refused(kafka: Broker) -> None:
-    with pytest.raises(KafkaError) as caught, kafka.open_transaction("tx", timeout_ms=10**9):
+    with pytest.raises(KafkaError) as caught, kafka.open_transaction("tx", timeout=10**6):
         pass
     assert caught.value.code is Code.INVALID_TRANSACTION_TIMEOUT
 

@@ -31,7 +31,7 @@ def polite(*apis: str, errors: Iterable[str] = ()) -> Judge:
 
     def judge(stage: Stage) -> Iterator[Finding]:
         for api in apis:
-            gaps = _gaps_ms(list(stage.cluster.requests.of(api)), wanted)
+            gaps = _gaps_ms(list(stage.cluster.requests.filter(api)), wanted)
             quick = [gap for gap in gaps if gap < TOO_FAST_MS]
             if len(quick) >= FEWEST_GAPS and median(gaps) < TOO_FAST_MS:
                 yield Finding(

@@ -136,5 +136,5 @@ def consume_in_group(stage: Stage) -> None:
 )
 def transform(stage: Stage) -> None:
     stage.create_topic()
-    stage.cluster.create_topic(f"{stage.topic.name}-output", 1, 1)
+    stage.cluster.topic(f"{stage.topic.name}-output").create(1, replication_factor=1)
     stage.send(20)

@@ -203,8 +203,8 @@ def consume_black_hole(stage: Stage) -> None:
 )
 def consume_broker_restarts(stage: Stage) -> None:
     _at_the_end(stage)
-    stage.cluster.stop_broker(1)
-    stage.cluster.start_broker(1)
+    stage.cluster.broker(1).stop()
+    stage.cluster.broker(1).start()
     stage.send(10)
 
 
@@ -222,7 +222,7 @@ def produce_broker_stops(stage: Stage) -> None:
     held = stage.fault("Produce", hang=True, times=1)
     stage.start()
     held.wait_until_fired()
-    stage.cluster.stop_broker(1)
+    stage.cluster.broker(1).stop()
 
 
 @scenario(
@@ -235,5 +235,5 @@ def produce_broker_stops(stage: Stage) -> None:
 )
 def consume_broker_stops(stage: Stage) -> None:
     _at_the_end(stage)
-    stage.cluster.stop_broker(1)
+    stage.cluster.broker(1).stop()
     stage.send(10)

@@ -202,7 +202,7 @@ def group_instance_fenced(stage: Stage) -> None:
 )
 def group_rebalance(stage: Stage) -> None:
     _half_way(stage)
-    joins = len(stage.cluster.requests.of("JoinGroup"))
+    joins = len(stage.cluster.requests.filter("JoinGroup"))
     stage.cluster.group(GROUP).rebalance()
     stage.wait_for_request("JoinGroup", n=joins + 1)
     stage.send(10)
@@ -218,7 +218,7 @@ def group_rebalance(stage: Stage) -> None:
 )
 def group_evicted(stage: Stage) -> None:
     _half_way(stage)
-    joins = len(stage.cluster.requests.of("JoinGroup"))
+    joins = len(stage.cluster.requests.filter("JoinGroup"))
     group = stage.cluster.group(GROUP)
     for member in group.members:
         group.evict(member.member_id)
@@ -237,7 +237,7 @@ def group_evicted(stage: Stage) -> None:
 )
 def group_coordinator_moves(stage: Stage) -> None:
     _half_way(stage)
-    lookups = len(stage.cluster.requests.of("FindCoordinator"))
+    lookups = len(stage.cluster.requests.filter("FindCoordinator"))
     stage.cluster.move_coordinator(group=GROUP)
     stage.wait_for_request("FindCoordinator", n=lookups + 1)
     stage.send(10)
@@ -254,8 +254,8 @@ def group_coordinator_moves(stage: Stage) -> None:
 )
 def group_coordinator_stops(stage: Stage) -> None:
     _half_way(stage)
-    [found] = stage.cluster.requests.of("Heartbeat", "OffsetCommit").last(1)
-    lookups = len(stage.cluster.requests.of("FindCoordinator"))
-    stage.cluster.stop_broker(found.broker)
+    [found] = stage.cluster.requests.filter("Heartbeat", "OffsetCommit").last(1)
+    lookups = len(stage.cluster.requests.filter("FindCoordinator"))
+    stage.cluster.broker(found.broker).stop()
     stage.wait_for_request("FindCoordinator", n=lookups + 1)
     stage.send(10)

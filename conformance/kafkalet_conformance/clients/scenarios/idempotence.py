@@ -201,7 +201,7 @@ def transaction_timed_out(stage: Stage) -> None:
 
 def _input(stage: Stage) -> None:
     stage.create_topic()
-    stage.cluster.create_topic(f"{TOPIC}-output", 1, stage.scenario.brokers)
+    stage.cluster.topic(f"{TOPIC}-output").create(1, replication_factor=stage.scenario.brokers)
     stage.send(20)
 
 

@@ -90,10 +90,9 @@ def consume_leader_moves_and_returns(stage: Stage) -> None:
 )
 def produce_without_leader(stage: Stage) -> None:
     stage.create_topic()
-    stage.topic.take_offline()
-    stage.start()
-    stage.wait_for_answer("Metadata", n=3, errors="LEADER_NOT_AVAILABLE")
-    stage.topic.bring_online()
+    with stage.topic.take_offline():
+        stage.start()
+        stage.wait_for_answer("Metadata", n=3, errors="LEADER_NOT_AVAILABLE")
 
 
 @scenario(

@@ -32,7 +32,7 @@ def _cut_log_start(stage: Stage) -> None:
     before = stage.topic.records()
     _hold_at(stage, 10)
     stage.send(20)
-    stage.topic.advance_log_start(LOG_START)
+    stage.topic.delete_records(LOG_START)
     stage.expected = before + stage.topic.records()
     stage.held.release()
 
@@ -154,7 +154,7 @@ def consume_committed_out_of_range(stage: Stage) -> None:
     stage.create_topic()
     stage.send(20)
     stage.commit(5)
-    stage.topic.advance_log_start(10)
+    stage.topic.delete_records(10)
 
 
 @scenario(

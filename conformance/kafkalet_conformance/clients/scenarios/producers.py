@@ -91,7 +91,7 @@ def produce_batch_too_large(stage: Stage) -> None:
     stage.create_topic(config={"max.message.bytes": 300})
     stage.start()
     stage.wait_for_end()
-    if not stage.cluster.requests.of("Produce", errors="MESSAGE_TOO_LARGE"):
+    if not stage.cluster.requests.filter("Produce", errors="MESSAGE_TOO_LARGE"):
         raise Missed("the client sent no batch of more than 300 bytes")
 
 
@@ -110,7 +110,7 @@ def _not_trusted(stage: Stage) -> Iterator[Finding]:
         failures="an unknown error code means UNKNOWN_SERVER_ERROR, which Java does not retry",
         duplicates="the client retried after an unknown error code, although the record was written",
     )(stage)
-    if len(stage.cluster.requests.of("Produce")) == 1 and stage.output.acked:
+    if len(stage.cluster.requests.filter("Produce")) == 1 and stage.output.acked:
         yield Finding(
             Verdict.IGNORED,
             f"the client reported success although the only response had the error code {UNKNOWN_ERROR}",
@@ -175,10 +175,9 @@ def produce_retry_without_idempotence(stage: Stage) -> None:
 )
 def produce_replicas_missing(stage: Stage) -> None:
     stage.create_topic(config={"min.insync.replicas": 2})
-    stage.topic.shrink_isr(2)
-    stage.start()
-    stage.wait_for_answer("Produce", n=2, errors="NOT_ENOUGH_REPLICAS")
-    stage.topic.expand_isr()
+    with stage.topic.shrink_isr(2):
+        stage.start()
+        stage.wait_for_answer("Produce", n=2, errors="NOT_ENOUGH_REPLICAS")
 
 
 @scenario(

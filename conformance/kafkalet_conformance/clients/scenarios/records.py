@@ -51,7 +51,7 @@ SHAPES = (
 def _shaped(shape: Shape) -> Play:
     def play(stage: Stage) -> None:
         stage.create_topic()
-        stage.topic.shape(shape.kind)  # type: ignore[arg-type]  # one of the literals
+        stage.topic.layout(shape.kind)  # type: ignore[arg-type]  # one of the literals
         stage.topic.send_batch([(f"more{number}", f"more{number}") for number in range(MORE)], partition=0)
 
     return play
@@ -139,7 +139,7 @@ for _codec in ("gzip", "snappy", "lz4", "zstd"):
 def consume_large_batch(stage: Stage) -> None:
     stage.create_topic(config={"max.message.bytes": 10_000_000})
     rows = [(stage.cluster.now_ms(), b"large", b"%03d" % number * 50_000, ()) for number in range(20)]
-    stage.cluster.produce(stage.topic.name, 0, build_batch(numbered(rows)))
+    stage.cluster.topic(stage.topic.name).append(build_batch(numbered(rows)))
     stage.send(5)
 
 

@@ -125,7 +125,7 @@ def consume_throttled(stage: Stage) -> None:
 
 def _waited(stage: Stage) -> Iterator[Finding]:
     """Report a client that sends a request on a connection while it should wait."""
-    for one, other in pairwise(stage.cluster.requests.of("Fetch")):
+    for one, other in pairwise(stage.cluster.requests.filter("Fetch")):
         if (one.response or {}).get("throttle_time_ms") != THROTTLE_MS or one.connection != other.connection:
             continue
         gap_ms = other._exchange.began_s * 1000 - one._exchange.began_s * 1000 - one.duration_ms

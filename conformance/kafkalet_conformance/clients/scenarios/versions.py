@@ -62,7 +62,7 @@ def api_versions_unsupported(stage: Stage) -> None:
     _consume(stage)
     stage.start()
     stage.wait_for_end()
-    if not stage.cluster.requests.of("ApiVersions", errors="UNSUPPORTED_VERSION"):
+    if not stage.cluster.requests.filter("ApiVersions", errors="UNSUPPORTED_VERSION"):
         raise Missed("the client sent ApiVersions only in versions that Kafka 2.3 supports")
 
 

@@ -10,6 +10,7 @@ checks in the controller.
 from collections.abc import Callable, Collection, Mapping
 from enum import IntEnum
 
+from kafkalet.broker.cluster.controller import MIN_ISR
 from kafkalet.broker.cluster.features import ELIGIBLE_LEADERS
 from kafkalet.broker.cluster.metadata import check_topic_name
 from kafkalet.broker.config.dynamic import check_change, refused_by_component
@@ -23,8 +24,6 @@ from kafkalet.storage.config import UnknownProperty, check
 
 Edit = Callable[[Mapping[str, str]], dict[str, str]]
 """A function that takes the old properties of a resource and returns the new ones. May raise KafkaError."""
-
-MIN_ISR = "min.insync.replicas"
 
 
 class ResourceType(IntEnum):
@@ -114,13 +113,7 @@ def _change_topic(context: Context, name: str, edit: Edit, validate_only: bool) 
     if topic is None:
         raise unknown
     if not validate_only:
-        with controller.changes.begin() as change:
-            before, topic.config = topic.config, texts
-            change.undo(lambda: controller.reconfigure(topic))
-            change.undo(lambda: setattr(topic, "config", before))
-            if before.get(MIN_ISR) != texts.get(MIN_ISR):
-                controller.leadership.clear_eligible([topic])
-            controller.apply_config(topic)
+        controller.change_config(topic, texts)
 
 
 def _bad_value(error: InvalidProperty, topic: str, release: Release) -> KafkaError:

@@ -28,7 +28,7 @@ from kafkalet.tasks.delayed import Delayed
 from kafkalet.tasks.task import until
 
 from .refusals import PARTITIONS_IN_RESPONSE, ROOT, SESSION_ERRORS, mark_partitions, merge, places
-from .rule import FaultRule, is_named
+from .rule import DROP, FaultRule, is_named
 from .shaping import Shaping, corrupted_records
 
 Answer = Response | None
@@ -121,6 +121,8 @@ class Faults:
         if actions.drop_response:
             self._shaping.lose(context)
             return None
+        if answer is not None and actions.respond is not None:
+            answer = self._changed(rule, request, context, answer)
         if answer is None:
             return None
         if actions.rewrite is not None and actions.rewrite(answer) is False:
@@ -138,6 +140,23 @@ class Faults:
         if is_shaped:
             self._shaping.add(context, rule)
         return answer
+
+    def _changed(self, rule: FaultRule, request: Request, context: Context, answer: Response) -> Answer:
+        """Return the response that a test's function has changed or returned, or None if it drops the response."""
+        assert rule.actions.respond is not None
+        try:
+            changed = rule.actions.respond(request, answer)
+            if changed is None:
+                return answer
+            if changed is DROP:
+                self._shaping.lose(context)
+                return None
+            if isinstance(changed, type(answer)):
+                return changed
+            raise TypeError(f"respond= returned {changed!r}; it must return a {type(answer).__name__}, None or DROP")
+        except Exception as problem:  # noqa: BLE001 - the user's code must not close the connection
+            rule.problem = rule.problem or problem
+            return answer
 
     def _corrupt_records(self, rule: FaultRule, request: Request, context: Context, answer: Any) -> bool:
         """Corrupt the records of the matching partitions. Return whether the fault fires."""

@@ -13,6 +13,7 @@ import random
 import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
+from enum import Enum
 from typing import Any, NamedTuple
 
 from kafkalet.broker.context import Context
@@ -74,6 +75,8 @@ class Actions(NamedTuple):
     truncate: int | None = None
     throttle_ms: int = 0
     bandwidth: float = 0
+    respond: Callable[[Any, Any], object] | None = None
+    """Changes the decoded response to a decoded request, returns another response, or DROP."""
     rewrite: Callable[[Any], object] | None = None
     """Changes the decoded response. If it returns False, the response does not count (used by the conformance kit)."""
     rewrite_frame: Callable[[bytearray], bytearray] | None = None
@@ -92,9 +95,23 @@ class Actions(NamedTuple):
             or self.truncate is not None
             or self.throttle_ms
             or self.bandwidth
+            or self.respond
             or self.rewrite
             or self.rewrite_frame
         )
+
+
+class Dropped(Enum):
+    """The type of `DROP`."""
+
+    DROP = "drop"
+
+    def __repr__(self) -> str:
+        return "kafkalet.DROP"
+
+
+DROP = Dropped.DROP
+"""The result of a function `respond` that drops the response."""
 
 
 class Selection(NamedTuple):
@@ -132,7 +149,7 @@ class FaultRule:
         self.misses: Counter[str] = Counter()
         """The reasons why other requests of the same API did not match, and how often."""
         self.problem: Exception | None = None
-        """The first exception that `when` raised."""
+        """The first exception that `when` or `respond` raised."""
         self.held: list[HeldRequest] = []
         self.is_released = False
         self.requests: Counter[str] = Counter()

@@ -91,8 +91,8 @@ def broker(data: Path) -> Iterator[kafkalet.Broker]:
 
 
 def _produce(broker: kafkalet.Broker) -> None:
-    broker.create_topic("plain", partitions=2, config={"segment.bytes": "5000", "index.interval.bytes": "300"})
-    broker.create_topic("txn", config={"segment.bytes": "4000", "index.interval.bytes": "300"})
+    broker.topic("plain").create(2, config={"segment.bytes": "5000", "index.interval.bytes": "300"})
+    broker.topic("txn").create(config={"segment.bytes": "4000", "index.interval.bytes": "300"})
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "enable.idempotence": True})
     for at in range(400):
         producer.produce("plain", b"%d" % at, partition=at % 2, timestamp=1_700_000_000_000 + at * 7 % 1000)

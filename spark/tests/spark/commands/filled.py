@@ -13,5 +13,5 @@ def fill(directory: Path) -> Path:
     """Create a topic `a` with RECORDS records, one second apart, and an empty topic `b`."""
     with kafkalet.Broker(data_dir=directory, topics=["a", "b"]) as broker:
         rows = ((T0 + 1000 * number, b"k", b"%d" % number, ()) for number in range(RECORDS))
-        broker.produce("a", 0, build_batch(numbered(rows)))
+        broker.topic("a").append(build_batch(numbered(rows)))
     return directory

@@ -53,7 +53,7 @@ def test_partitions_without_records_are_created_empty(tmp_path: Path) -> None:
     load(tmp_path, [rows(value=[b"0"], partition=[1])], partitions=3)
     assert [len(records(tmp_path, partition)) for partition in range(3)] == [0, 1, 0]
     with kafkalet.Broker(data_dir=tmp_path) as broker:
-        assert [broker.log("t", number).log_end_offset for number in range(3)] == [0, 1, 0]
+        assert [broker.topic("t").log(number).log_end_offset for number in range(3)] == [0, 1, 0]
 
 
 def test_topic_id_is_the_same_in_all_partitions(tmp_path: Path) -> None:
@@ -100,10 +100,10 @@ def test_open_transaction_limits_last_stable_offset_of_appended_aborts(tmp_path:
 
 def test_broker_and_load_append_to_each_others_logs(tmp_path: Path) -> None:
     with kafkalet.Broker(data_dir=tmp_path) as broker:
-        broker.create_topic("t", partitions=2)
+        broker.topic("t").create(2)
     load(tmp_path, [numbered(0, 100)])
     with kafkalet.Broker(data_dir=tmp_path) as broker:
-        ends = [broker.log("t", number).log_end_offset for number in range(2)]
+        ends = [broker.topic("t").log(number).log_end_offset for number in range(2)]
         assert ends == [len(records(tmp_path, number)) for number in range(2)]
         assert sum(ends) == 100
     load(tmp_path, [numbered(100, 100)])
@@ -113,6 +113,6 @@ def test_broker_and_load_append_to_each_others_logs(tmp_path: Path) -> None:
 def test_broker_has_the_same_last_stable_offset(tmp_path: Path) -> None:
     load(tmp_path, [numbered(0, 300)], transactionalShare=1, abortedShare=0.5, transactionSize=10, openTransactions=2)
     with kafkalet.Broker(data_dir=tmp_path) as broker:
-        partition = broker.log("t", 0)
+        partition = broker.topic("t").log()
         assert partition.last_stable_offset == last_stable_offset(log(tmp_path)) < partition.log_end_offset
         assert partition.high_watermark == partition.log_end_offset

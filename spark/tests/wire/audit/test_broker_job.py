@@ -23,7 +23,7 @@ T0 = 1_700_000_000_000
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[kafkalet.Broker]:
     with kafkalet.Broker(data_dir=str(tmp_path / "data"), version="3.9") as broker:
-        broker.create_topic("plain", partitions=2, config={"segment.bytes": "1000", "index.interval.bytes": "300"})
+        broker.topic("plain").create(2, config={"segment.bytes": "1000", "index.interval.bytes": "300"})
         produce(broker, 200)
         yield broker
 
@@ -50,7 +50,7 @@ def test_log_whose_segments_are_being_replaced_is_not_compared(
     broker: kafkalet.Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The broker answers from the cleaned segment, but the old files still have their names."""
-    broker.create_topic("compact", 1, config={"cleanup.policy": "compact", "segment.bytes": "1000"})
+    broker.topic("compact").create(1, config={"cleanup.policy": "compact", "segment.bytes": "1000"})
     for at in range(100):
         broker.topic("compact").send(b"v%d" % at, key=b"k", timestamp=T0 + at * 7)
     is_replaced, may_end = threading.Event(), threading.Event()

@@ -24,7 +24,7 @@ HOW = ScanSettings()
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[kafkalet.Broker]:
     with kafkalet.Broker(data_dir=str(tmp_path), version="3.9") as broker:
-        broker.create_topic("t", config={"segment.bytes": "500"})
+        broker.topic("t").create(config={"segment.bytes": "500"})
         produce(broker, 30)
         yield broker
 

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 import pytest
 
 import kafkalet
-from kafkalet import ManualClock
+from kafkalet.clock import ManualClock
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.metadata import MetadataRequest, MetadataResponse
@@ -22,10 +22,10 @@ def test_retries_end_with_the_timeout() -> None:
     clock = ManualClock()
     patience = Patience(SETTINGS, clock)
     assert patience.pause()
-    clock.advance(999)
+    clock.advance(milliseconds=999)
     assert not patience.is_over
     assert patience.pause()
-    clock.advance(1)
+    clock.advance(milliseconds=1)
     assert patience.is_over
     assert not patience.pause()
 
@@ -33,17 +33,17 @@ def test_retries_end_with_the_timeout() -> None:
 def test_progress_resets_the_timeout() -> None:
     clock = ManualClock()
     patience = Patience(SETTINGS, clock)
-    clock.advance(1000)
+    clock.advance(milliseconds=1000)
     patience.begin_again()
     assert not patience.is_over
-    clock.advance(999)
+    clock.advance(milliseconds=999)
     assert patience.pause()
 
 
 def test_timeout_can_be_set() -> None:
     clock = ManualClock()
     patience = Patience(SETTINGS, clock, 10)
-    clock.advance(10)
+    clock.advance(milliseconds=10)
     assert patience.is_over
 
 
@@ -74,9 +74,9 @@ def live(broker: ScriptedBroker) -> Iterator[LiveBroker]:
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[kafkalet.Cluster]:
     with kafkalet.Cluster(brokers=3) as running:
-        running.create_topic("wide", 3, 3)
+        running.topic("wide").create(3, replication_factor=3)
         for index in range(3):
-            running.produce("wide", index, batch(1000 + index, index + 1))
+            running.topic("wide").append(batch(1000 + index, index + 1), index)
         yield running
 
 
@@ -163,7 +163,7 @@ def test_internal_topics_are_returned_on_request(broker: ScriptedBroker, live: L
 def test_deleted_topic_is_no_longer_listed() -> None:
     with kafkalet.Broker(topics=["a", "b"]) as running, LiveBroker(running.bootstrap_servers) as live:
         assert live.topics() == {"a": 1, "b": 1}
-        running.delete_topic("a")
+        running.topic("a").delete()
         assert live.topics() == {"b": 1}
 
 
@@ -189,12 +189,12 @@ def test_stopped_leader_is_replaced(cluster: kafkalet.Cluster) -> None:
         wanted = {("wide", index): LATEST for index in range(3)}
         live.list_offsets(wanted)
         stopped = live.metadata.leaders["wide", 1].node_id
-        cluster.stop_broker(stopped)
+        cluster.broker(stopped).stop()
         try:
             assert [each.offset for each in live.list_offsets(wanted).values()] == [1, 2, 3]
             assert live.metadata.leaders["wide", 1].node_id != stopped
         finally:
-            cluster.start_broker(stopped)
+            cluster.broker(stopped).start()
 
 
 def test_former_leader_is_not_asked_twice(cluster: kafkalet.Cluster) -> None:
@@ -202,7 +202,7 @@ def test_former_leader_is_not_asked_twice(cluster: kafkalet.Cluster) -> None:
         live.list_offsets({("wide", 2): LATEST})
         leader = live.metadata.leaders["wide", 2]
         other = next(node_id for node_id in cluster._server.nodes if node_id != leader.node_id)
-        cluster.elect_leader("wide", 2, other)
+        cluster.topic("wide").move_leader(other, 2)
         lookups = [Lookup("wide", 2, 1002 + number % 3) for number in range(1000)]
         answers = live.look_up(lookups)
         assert [each.offset for each in answers if isinstance(each, Found)] == [number % 3 for number in range(1000)]

@@ -269,8 +269,8 @@ def test_stopped_replica_falls_back_to_leader(broker: ScriptedBroker, fetcher: P
 def test_kafkalet_selects_replica_by_rack() -> None:
     config = {"replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector"}
     with kafkalet.Cluster(brokers=2, racks=["a", "b"], config=config) as cluster:
-        cluster.create_topic("t", assignments=[[1, 2]])
-        cluster.produce("t", 0, RECORDS)
+        cluster.topic("t").create(assignments=[[1, 2]])
+        cluster.topic("t").append(RECORDS)
         result = {"client.rack": "b", **QUICK, "default.api.timeout.ms": "10000"}
         with (
             LiveBroker(cluster.bootstrap_servers, result) as live,

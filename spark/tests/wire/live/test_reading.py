@@ -277,7 +277,7 @@ def test_missing_end_is_out_of_range_after_the_timeout(broker: ScriptedBroker) -
 
 def test_deleted_start_is_out_of_range() -> None:
     with kafkalet.Broker(topics=["t"]) as running:
-        running.produce("t", 0, build_batch(numbered([(T0, None, b"v", ())] * 10)))
+        running.topic("t").append(build_batch(numbered([(T0, None, b"v", ())] * 10)))
         running._server.call(lambda: running._server.leadership.leader_of("t", 0).delete_records(4))
         with pytest.raises(OffsetOutOfRange) as refused:
             list(read_live(LiveSplit("t", 0, 0, 10), running.bootstrap_servers, QUICK))
@@ -348,9 +348,9 @@ def test_missing_partition_is_named(broker: ScriptedBroker) -> None:
 
 def test_reader_survives_leader_changes() -> None:
     with kafkalet.Cluster(brokers=3) as cluster:
-        cluster.create_topic("t", 1, 3)
+        cluster.topic("t").create(1, replication_factor=3)
         for number in range(60):
-            cluster.produce("t", 0, build_batch(numbered([(T0, None, b"%d" % number, ())] * 3)))
+            cluster.topic("t").append(build_batch(numbered([(T0, None, b"%d" % number, ())] * 3)))
         seen = []
         result = {"max.partition.fetch.bytes": "1", "retry.backoff.ms": "1"}
         for part in read_live(LiveSplit("t", 0, 1, 179), cluster.bootstrap_servers, result):
@@ -358,8 +358,8 @@ def test_reader_survives_leader_changes() -> None:
             leader = cluster._server.metadata.topics["t"].partitions[0].leader
             other = next(node_id for node_id in cluster._server.nodes if node_id != leader)
             if len(seen) % 20 == 5:
-                cluster.elect_leader("t", 0, other)
+                cluster.topic("t").move_leader(other)
             elif len(seen) % 20 == 15:
-                cluster.stop_broker(leader)
-                cluster.start_broker(leader)
+                cluster.broker(leader).stop()
+                cluster.broker(leader).start()
         assert seen == list(range(0, 180, 3))

@@ -29,7 +29,7 @@ class Log:
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.topic = f"t{next(TOPICS)}"
-        cluster.create_topic(self.topic, 1, assignments=[[1]])
+        cluster.topic(self.topic).create(1, assignments=[[1]])
         self.sequence = 0
 
     @property

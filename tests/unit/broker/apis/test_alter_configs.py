@@ -22,7 +22,7 @@ def alter(ask: Asking, kind: int, name: str, validate_only: bool = False, **text
 
 def test_property_left_out_of_the_request_returns_to_its_default() -> None:
     with asking() as ask:
-        ask.cluster.create_topic("t", config={"retention.ms": "1", "segment.ms": "2"})
+        ask.cluster.topic("t").create(config={"retention.ms": "1", "segment.ms": "2"})
         assert alter(ask, TOPIC, "t", segment_ms="3")["error_code"] == 0
         log = ask.cluster._server.nodes[1].partitions["t", 0].log
         assert (log.config.retention_ms, log.config.segment_ms) == (604_800_000, 3)
@@ -44,14 +44,14 @@ def test_cluster_wide_min_isr_cannot_be_removed_with_eligible_leader_replicas() 
 
 def test_validate_only_changes_nothing() -> None:
     with asking() as ask:
-        ask.cluster.create_topic("t", config={"retention.ms": "1"})
+        ask.cluster.topic("t").create(config={"retention.ms": "1"})
         assert alter(ask, TOPIC, "t", validate_only=True, segment_ms="3")["error_code"] == 0
         assert ask.cluster._server.metadata.topics["t"].config == {"retention.ms": "1"}
 
 
 def test_duplicate_resource_is_refused_both_times() -> None:
     with asking() as ask:
-        ask.cluster.create_topic("t")
+        ask.cluster.topic("t").create()
         resource = {"resource_type": TOPIC, "resource_name": "t", "configs": []}
         answer = ask(Api.ALTER_CONFIGS, 1, resources=[resource, resource], validate_only=False)
         assert [result["error_code"] for result in answer["responses"]] == [42, 42]
@@ -59,7 +59,7 @@ def test_duplicate_resource_is_refused_both_times() -> None:
 
 def test_number_of_5000_digits_answers_invalid_request_for_brokers_and_invalid_config_for_topics() -> None:
     with asking() as ask:
-        ask.cluster.create_topic("t")
+        ask.cluster.topic("t").create()
         assert alter(ask, TOPIC, "t", retention_ms="9" * 5000)["error_code"] == Code.INVALID_CONFIG
         assert alter(ask, BROKER, "", log_retention_ms="9" * 5000)["error_code"] == Code.INVALID_REQUEST
         assert alter(ask, BROKER, "9" * 5000, log_retention_ms="5")["error_code"] == Code.INVALID_REQUEST

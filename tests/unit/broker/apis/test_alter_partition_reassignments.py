@@ -46,8 +46,8 @@ def holders(ask: Asking) -> list[int]:
 
 def test_reassignment_copies_the_log_and_deletes_old_replicas_immediately() -> None:
     with asking(brokers=3) as ask:
-        ask.cluster.create_topic("t", assignments=[[1, 2]])
-        ask.cluster.produce("t", 0, BATCH)
+        ask.cluster.topic("t").create(assignments=[[1, 2]])
+        ask.cluster.topic("t").append(BATCH)
         assert move(ask, [3, 2]) == 0
         state = state_of(ask)
         assert (state.replicas, state.isr, state.leader, state.leader_epoch) == ([3, 2], [2, 3], 3, 1)
@@ -55,13 +55,13 @@ def test_reassignment_copies_the_log_and_deletes_old_replicas_immediately() -> N
         assert moving(ask) == []
         log = ask.cluster._server.nodes[3].partitions["t", 0].log
         assert (log.log_end_offset, log.high_watermark) == (1, 1)
-        ask.cluster.produce("t", 0, BATCH)
+        ask.cluster.topic("t").append(BATCH)
         assert ask.cluster._server.nodes[2].partitions["t", 0].log.log_end_offset == 2
 
 
 def test_reordered_replicas_keep_the_leader() -> None:
     with asking(brokers=2) as ask:
-        ask.cluster.create_topic("t", assignments=[[1, 2]])
+        ask.cluster.topic("t").create(assignments=[[1, 2]])
         assert move(ask, [2, 1]) == 0
         state = state_of(ask)
         assert (state.replicas, state.leader, state.leader_epoch) == ([2, 1], 1, 0)
@@ -69,13 +69,13 @@ def test_reordered_replicas_keep_the_leader() -> None:
 
 def test_reassignment_stays_in_progress_while_a_replica_is_held_back() -> None:
     with asking(brokers=3) as ask:
-        ask.cluster.create_topic("t", assignments=[[1, 2]])
-        ask.cluster.produce("t", 0, BATCH)
-        ask.cluster.hold_replication(3)
+        ask.cluster.topic("t").create(assignments=[[1, 2]])
+        ask.cluster.topic("t").append(BATCH)
+        held = ask.cluster.hold_replication(3)
         assert move(ask, [1, 3]) == 0
         assert moving(ask) == [([1, 3, 2], [3], [2])]
         assert state_of(ask).isr == [1, 2]
-        ask.cluster.release_replication(3)
+        held.release()
         assert moving(ask) == []
         assert (state_of(ask).replicas, state_of(ask).isr) == ([1, 3], [1, 3])
         assert holders(ask) == [1, 3]
@@ -83,21 +83,21 @@ def test_reassignment_stays_in_progress_while_a_replica_is_held_back() -> None:
 
 def test_replica_of_an_offline_broker_joins_when_the_broker_returns() -> None:
     with asking(brokers=2) as ask:
-        ask.cluster.create_topic("t", assignments=[[1, 2]])
-        ask.cluster.produce("t", 0, BATCH)
-        ask.cluster.stop_broker(2)
+        ask.cluster.topic("t").create(assignments=[[1, 2]])
+        ask.cluster.topic("t").append(BATCH)
+        ask.cluster.broker(2).stop()
         assert move(ask, [2]) == 0
         assert moving(ask) == [([2, 1], [], [1])]
-        ask.cluster.start_broker(2)
+        ask.cluster.broker(2).start()
         assert (state_of(ask).replicas, state_of(ask).leader) == ([2], 2)
-        assert ask.cluster.log("t").log_end_offset == 1
+        assert ask.cluster.topic("t").log().log_end_offset == 1
 
 
 def test_reassignment_can_be_cancelled() -> None:
     with asking(brokers=3) as ask:
-        ask.cluster.create_topic("t", assignments=[[1, 2]])
+        ask.cluster.topic("t").create(assignments=[[1, 2]])
         ask.cluster.hold_replication(3)
-        ask.cluster.produce("t", 0, BATCH)
+        ask.cluster.topic("t").append(BATCH)
         move(ask, [3])
         assert move(ask, None) == 0
         assert (state_of(ask).replicas, state_of(ask).isr) == ([1, 2], [1, 2])
@@ -107,14 +107,14 @@ def test_reassignment_can_be_cancelled() -> None:
 
 def test_reassignment_in_progress_survives_a_restart(tmp_path: Path) -> None:
     with asking(brokers=3, data_dir=tmp_path) as ask:
-        ask.cluster.create_topic("t", assignments=[[1]])
-        ask.cluster.produce("t", 0, BATCH)
+        ask.cluster.topic("t").create(assignments=[[1]])
+        ask.cluster.topic("t").append(BATCH)
         ask.cluster.hold_replication(2)
         move(ask, [2])
         assert moving(ask) == [([2, 1], [2], [1])]
     with asking(brokers=3, data_dir=tmp_path) as ask:
         assert (state_of(ask).replicas, state_of(ask).leader) == ([2], 2)
-        assert ask.cluster.log("t").log_end_offset == 1
+        assert ask.cluster.topic("t").log().log_end_offset == 1
         assert holders(ask) == [2]
 
 
@@ -131,13 +131,13 @@ def test_reassignment_in_progress_survives_a_restart(tmp_path: Path) -> None:
 )
 def test_reassignment_is_validated(replicas: list[int], fields: dict[str, Any], code: int) -> None:
     with asking(brokers=2) as ask:
-        ask.cluster.create_topic("t", assignments=[[1, 2]])
+        ask.cluster.topic("t").create(assignments=[[1, 2]])
         assert move(ask, replicas, **fields) == code
 
 
 def test_duplicate_partition_with_zookeeper_returns_the_last_result() -> None:
     with asking(version="2.8") as ask:
-        ask.cluster.create_topic("t")
+        ask.cluster.topic("t").create()
         partitions = [[{"partition_index": 0, "replicas": replicas}] for replicas in ([1], [9])]
         topics = [{"name": "t", "partitions": wished} for wished in partitions]
         answer = ask(Api.ALTER_PARTITION_REASSIGNMENTS, 0, topics=[*topics, {"name": "u", "partitions": []}])

@@ -15,7 +15,7 @@ def put(ask: Asking, path: str, *topics: tuple[str, int]) -> list[int]:
 
 def test_move_to_the_current_directory_succeeds() -> None:
     with asking(brokers=2) as ask:
-        ask.cluster.create_topic("t", assignments=[[1], [2]])
+        ask.cluster.topic("t").create(assignments=[[1], [2]])
         path = ask.cluster._server.nodes[1].directories.paths[0]
         assert put(ask, path, ("t", 0)) == [NONE]
         assert put(ask, path, ("t", 1)) == [REPLICA_NOT_AVAILABLE]
@@ -25,7 +25,7 @@ def test_move_to_the_current_directory_succeeds() -> None:
 def test_partition_without_a_replica_here_is_created_in_the_directory_later() -> None:
     with asking(brokers=2) as ask:
         path = ask.cluster._server.nodes[1].directories.paths[0]
-        ask.cluster.create_topic("t", assignments=[[2]])
+        ask.cluster.topic("t").create(assignments=[[2]])
         assert put(ask, path, ("t", 0)) == [REPLICA_NOT_AVAILABLE]
         assert ask.cluster._server.nodes[1].directories.preferred == {("t", 0): path}
 

@@ -25,23 +25,23 @@ def leaders(ask: Asking) -> list[int]:
 
 def test_leaders_of_new_partitions_continue_round_robin() -> None:
     with asking(brokers=3) as ask:
-        ask.cluster.create_topic("t", 2, 2)
+        ask.cluster.topic("t").create(2, replication_factor=2)
         assert grow(ask, 6)["error_code"] == 0
         assert leaders(ask) == [1, 2, 3, 1, 2, 3]
         assert all(len(partition.replicas) == 2 for partition in ask.cluster._server.metadata.topics["t"].partitions)
-        assert ask.cluster.log("t", 5).log_end_offset == 0
+        assert ask.cluster.topic("t").log(5).log_end_offset == 0
 
 
 def test_explicit_assignment_is_used() -> None:
     with asking(brokers=3) as ask:
-        ask.cluster.create_topic("t", 1, 1)
+        ask.cluster.topic("t").create(1, replication_factor=1)
         assert grow(ask, 3, [3], [2])["error_code"] == 0
         assert leaders(ask) == [1, 3, 2]
 
 
 def test_assignment_with_another_replication_factor_is_refused() -> None:
     with asking(brokers=3) as ask:
-        ask.cluster.create_topic("t", 1, 1)
+        ask.cluster.topic("t").create(1, replication_factor=1)
         refused = grow(ask, 2, [3, 2])
         assert refused["error_code"] == 39
         assert "2 replica(s), but this is not consistent with previous partitions" in refused["error_message"]
@@ -49,7 +49,7 @@ def test_assignment_with_another_replication_factor_is_refused() -> None:
 
 def test_validate_only_creates_no_partitions() -> None:
     with asking() as ask:
-        ask.cluster.create_topic("t", 1)
+        ask.cluster.topic("t").create(1)
         assert grow(ask, 3, validate_only=True)["error_code"] == 0
         assert len(leaders(ask)) == 1
 
@@ -57,14 +57,14 @@ def test_validate_only_creates_no_partitions() -> None:
 @pytest.mark.parametrize(("release", "code"), [("3.9", -1), ("4.4", 44)])
 def test_too_many_partitions_are_refused(release: str, code: int) -> None:
     with asking(version=release) as ask:
-        ask.cluster.create_topic("t", 1)
+        ask.cluster.topic("t").create(1)
         assert grow(ask, 2**31 - 1)["error_code"] == code
         assert len(leaders(ask)) == 1
 
 
 def test_zero_timeout_creates_no_partitions() -> None:
     with asking() as ask:
-        ask.cluster.create_topic("t")
+        ask.cluster.topic("t").create()
         topics = [{"name": name, "count": 2, "assignments": None} for name in ("t", "nope")]
         with pytest.raises(KafkaError) as refused:
             ask(Api.CREATE_PARTITIONS, 3, topics=topics, timeout_ms=-1, validate_only=False)

@@ -13,8 +13,8 @@ from .asking import asking
 
 def test_deleted_topic_has_no_logs_on_any_broker() -> None:
     with asking(brokers=2) as ask:
-        ask.cluster.create_topic("t", 2, 2)
-        ask.cluster.produce("t", 0, batch(b"a"))
+        ask.cluster.topic("t").create(2, replication_factor=2)
+        ask.cluster.topic("t").append(batch(b"a"))
         answer = ask(Api.DELETE_TOPICS, 5, topic_names=["t"], timeout_ms=1000)
         assert [topic["error_code"] for topic in answer["responses"]] == [0]
         for node in ask.cluster._server.nodes.values():
@@ -27,7 +27,7 @@ def test_deleted_topic_has_no_logs_on_any_broker() -> None:
 
 def test_disabled_deletion_refuses_every_topic() -> None:
     with asking(config={"delete.topic.enable": "false"}) as ask:
-        ask.cluster.create_topic("t")
+        ask.cluster.topic("t").create()
         topic_id = ask.cluster._server.metadata.topics["t"].topic_id
         by_name = [ask(Api.DELETE_TOPICS, version, topic_names=["t"], timeout_ms=1) for version in (2, 3)]
         assert [answer["responses"][0]["error_code"] for answer in by_name] == [42, 73]
@@ -38,7 +38,7 @@ def test_disabled_deletion_refuses_every_topic() -> None:
 
 def test_topic_named_by_name_and_by_id_is_not_deleted() -> None:
     with asking() as ask:
-        ask.cluster.create_topic("t")
+        ask.cluster.topic("t").create()
         topic_id = ask.cluster._server.metadata.topics["t"].topic_id
         both = [{"name": None, "topic_id": topic_id}, {"name": "t", "topic_id": bytes(16)}]
         answer = ask(Api.DELETE_TOPICS, 6, topics=both, timeout_ms=1)
@@ -48,7 +48,7 @@ def test_topic_named_by_name_and_by_id_is_not_deleted() -> None:
 
 def test_zero_timeout_deletes_no_topics() -> None:
     with asking() as ask:
-        ask.cluster.create_topic("t")
+        ask.cluster.topic("t").create()
         with pytest.raises(KafkaError) as refused:
             ask(Api.DELETE_TOPICS, 5, topic_names=["t", "nope"], timeout_ms=0)
         assert refused.value.code == Code.REQUEST_TIMED_OUT

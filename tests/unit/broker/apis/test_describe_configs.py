@@ -62,7 +62,7 @@ def test_static_value_precedes_the_default() -> None:
 
 def test_topic_entry_contains_the_default_from_the_broker() -> None:
     with asking(config={"log.retention.ms": "5000", "log.retention.hours": "1"}) as ask:
-        ask.cluster.create_topic("t")
+        ask.cluster.topic("t").create()
         [config] = describe(ask, TOPIC, "t", "retention.ms").values()
         assert (config["value"], config["config_source"]) == ("5000", STATIC)
         assert synonyms(config) == [
@@ -75,7 +75,7 @@ def test_topic_entry_contains_the_default_from_the_broker() -> None:
 def test_retention_hours_take_effect_but_are_not_a_synonym_of_retention_ms() -> None:
     """ConfigHelper.configSynonyms starts with the first entry that has the name of the property."""
     with asking(config={"log.retention.hours": "1"}) as ask:
-        ask.cluster.create_topic("t")
+        ask.cluster.topic("t").create()
         [config] = describe(ask, TOPIC, "t", "retention.ms").values()
         assert (config["value"], config["config_source"], config["synonyms"]) == ("3600000", DEFAULT, [])
 
@@ -89,7 +89,7 @@ def test_value_of_an_unknown_property_is_hidden() -> None:
 
 def test_every_property_has_documentation_if_requested() -> None:
     with asking() as ask:
-        ask.cluster.create_topic("t")
+        ask.cluster.topic("t").create()
         for kind, name in ((TOPIC, "t"), (BROKER, "1")):
             for config in describe(ask, kind, name, documentation=True).values():
                 assert config["documentation"], config["name"]
@@ -125,7 +125,7 @@ def test_broker_id_is_parsed_like_in_java(name: str) -> None:
 @pytest.mark.parametrize(("release", "message"), [("2.6", None), ("2.7", "")])
 def test_missing_message_is_null_in_old_releases(release: str, message: str | None) -> None:
     with asking(version=release) as ask:
-        ask.cluster.create_topic("t")
+        ask.cluster.topic("t").create()
         resources = [{"resource_type": TOPIC, "resource_name": name, "configuration_keys": []} for name in ("t", "no")]
         results = ask(Api.DESCRIBE_CONFIGS, 1, resources=resources)["results"]
         codes = [Code.NONE, Code.UNKNOWN_TOPIC_OR_PARTITION]
@@ -135,7 +135,7 @@ def test_missing_message_is_null_in_old_releases(release: str, message: str | No
 @pytest.mark.parametrize(("release", "is_default"), [("2.6", True), ("2.7", False)])
 def test_v0_marks_defaults_only_in_old_releases(release: str, is_default: bool) -> None:
     with asking(version=release) as ask:
-        ask.cluster.create_topic("t", config={"retention.ms": "5"})
+        ask.cluster.topic("t").create(config={"retention.ms": "5"})
         keys = ["cleanup.policy", "retention.ms"]
         resource = {"resource_type": TOPIC, "resource_name": "t", "configuration_keys": keys}
         [result] = ask(Api.DESCRIBE_CONFIGS, 0, resources=[resource])["results"]
@@ -145,7 +145,7 @@ def test_v0_marks_defaults_only_in_old_releases(release: str, is_default: bool) 
 
 def test_properties_of_tiered_storage_are_hidden_until_they_are_set_in_3_3() -> None:
     with asking(version="3.3") as ask:
-        ask.cluster.create_topic("t")
+        ask.cluster.topic("t").create()
         assert not [name for name in describe(ask, TOPIC, "t") if "local" in name or "remote" in name]
         texts = {"local.retention.ms": "100", "local.retention.bytes": "-2", "remote.storage.enable": "true"}
         configs = [{"name": name, "value": text} for name, text in texts.items()]

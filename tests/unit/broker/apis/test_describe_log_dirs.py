@@ -16,9 +16,9 @@ BATCH = build_batch(numbered([(1_600_000_000_000, None, b"x" * 100, ())]))
 @pytest.mark.parametrize("version", [0, 1, 2, 3, 4, 5])
 def test_partition_size_is_the_size_of_its_log(version: int, tmp_path: Path) -> None:
     with asking(data_dir=tmp_path) as ask:
-        ask.cluster.create_topic("t", 2)
-        ask.cluster.create_topic("u", 1)
-        ask.cluster.produce("t", 1, BATCH)
+        ask.cluster.topic("t").create(2)
+        ask.cluster.topic("u").create(1)
+        ask.cluster.topic("t").append(BATCH, 1)
         answer = ask(Api.DESCRIBE_LOG_DIRS, version, topics=None)
         [directory] = answer["results"]
         assert (answer["error_code"], directory["error_code"], directory["log_dir"]) == (0, 0, str(tmp_path))
@@ -34,7 +34,7 @@ def test_partition_size_is_the_size_of_its_log(version: int, tmp_path: Path) -> 
 
 def test_response_contains_requested_partitions_of_this_broker_only() -> None:
     with asking(brokers=2) as ask:
-        ask.cluster.create_topic("t", 2)
+        ask.cluster.topic("t").create(2)
         asked = [{"topic": "t", "partitions": [0, 1, 7]}, {"topic": "none", "partitions": [0]}]
         found = []
         for node in (1, 2):

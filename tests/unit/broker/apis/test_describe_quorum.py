@@ -22,7 +22,7 @@ def test_all_brokers_are_voters_and_the_controller_is_the_leader() -> None:
         ends = {voter["replica_id"]: voter["log_end_offset"] for voter in quorum["current_voters"]}
         assert ends == dict.fromkeys((1, 2, 3), quorum["high_watermark"])
         assert [node["node_id"] for node in answer["nodes"]] == [1, 2, 3]
-        ask.cluster.stop_broker(1)
+        ask.cluster.broker(1).stop()
         [quorum] = ask(
             Api.DESCRIBE_QUORUM,
             2,

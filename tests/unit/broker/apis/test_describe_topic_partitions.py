@@ -32,7 +32,7 @@ def test_paging_returns_every_partition_once() -> None:
     everything = [(name, index) for name, count in counts.items() for index in range(count)]
     with asking() as ask:
         for name, count in counts.items():
-            ask.cluster.create_topic(name, count)
+            ask.cluster.topic(name).create(count)
 
         @given(limit=st.integers(1, 10), some=st.sets(st.sampled_from("abc"), min_size=1))
         @settings(max_examples=examples(0.3))
@@ -45,7 +45,7 @@ def test_paging_returns_every_partition_once() -> None:
 
 def test_broker_limits_the_page_size() -> None:
     with asking(config={"max.request.partition.size.limit": "2"}) as ask:
-        ask.cluster.create_topic("t", 3)
+        ask.cluster.topic("t").create(3)
         answer = ask(Api.DESCRIBE_TOPIC_PARTITIONS, 0, topics=[], response_partition_limit=2000, cursor=None)
         assert len(answer["topics"][0]["partitions"]) == 2
         assert answer["next_cursor"] == {"topic_name": "t", "partition_index": 2}
@@ -54,8 +54,8 @@ def test_broker_limits_the_page_size() -> None:
 @pytest.mark.parametrize(("release", "isr", "eligible"), [("3.9", [2], []), ("4.4", [], [2])])
 def test_partition_without_leader_has_no_error(release: str, isr: list[int], eligible: list[int]) -> None:
     with asking(brokers=2, version=release) as ask:
-        ask.cluster.create_topic("t", assignments=[[2]])
-        ask.cluster.stop_broker(2)
+        ask.cluster.topic("t").create(assignments=[[2]])
+        ask.cluster.broker(2).stop()
         answer = ask(Api.DESCRIBE_TOPIC_PARTITIONS, 0, topics=[{"name": "t"}], response_partition_limit=9, cursor=None)
         [partition] = answer["topics"][0]["partitions"]
         assert (partition["error_code"], partition["leader_id"], partition["offline_replicas"]) == (0, -1, [2])

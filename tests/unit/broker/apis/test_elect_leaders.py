@@ -34,11 +34,11 @@ def leader_of(ask: Asking, topic: str) -> tuple[int, int]:
 
 def test_preferred_election_restores_the_first_replica_in_a_new_epoch() -> None:
     with asking(brokers=2) as ask:
-        ask.cluster.create_topic("t", assignments=[[2, 1]])
-        ask.cluster.stop_broker(2)
+        ask.cluster.topic("t").create(assignments=[[2, 1]])
+        ask.cluster.broker(2).stop()
         assert elect(ask, PREFERRED, "t") == {"t": [PREFERRED_NOT_AVAILABLE]}
         assert leader_of(ask, "t") == (1, 1)
-        ask.cluster.start_broker(2)
+        ask.cluster.broker(2).start()
         assert elect(ask, PREFERRED, "t") == {"t": [NONE]}
         assert leader_of(ask, "t") == (2, 2)
         assert elect(ask, PREFERRED, "t") == {"t": [NOT_NEEDED]}
@@ -46,36 +46,36 @@ def test_preferred_election_restores_the_first_replica_in_a_new_epoch() -> None:
 
 def test_preferred_replica_out_of_sync_is_not_elected() -> None:
     with asking(brokers=2) as ask:
-        ask.cluster.create_topic("t", assignments=[[2, 1]])
-        ask.cluster.stop_broker(2)
-        ask.cluster.produce("t", 0, BATCH)
+        ask.cluster.topic("t").create(assignments=[[2, 1]])
+        ask.cluster.broker(2).stop()
+        ask.cluster.topic("t").append(BATCH)
         ask.cluster.hold_replication(2)
-        ask.cluster.start_broker(2)
+        ask.cluster.broker(2).start()
         assert elect(ask, PREFERRED, "t") == {"t": [PREFERRED_NOT_AVAILABLE]}
         assert leader_of(ask, "t") == (1, 1)
 
 
 def test_unclean_election_elects_any_replica_and_loses_records() -> None:
     with asking(brokers=3) as ask:
-        ask.cluster.create_topic("t", assignments=[[2, 3]], config={"min.insync.replicas": "1"})
-        ask.cluster.stop_broker(3)
-        ask.cluster.produce("t", 0, BATCH)
-        ask.cluster.stop_broker(2)
+        ask.cluster.topic("t").create(config={"min.insync.replicas": "1"}, assignments=[[2, 3]])
+        ask.cluster.broker(3).stop()
+        ask.cluster.topic("t").append(BATCH)
+        ask.cluster.broker(2).stop()
         assert elect(ask, UNCLEAN, "t") == {"t": [ELIGIBLE_NOT_AVAILABLE]}
-        ask.cluster.start_broker(3)
+        ask.cluster.broker(3).start()
         assert leader_of(ask, "t")[0] == -1
         assert elect(ask, PREFERRED, "t") == {"t": [PREFERRED_NOT_AVAILABLE]}
         assert elect(ask, UNCLEAN, "t") == {"t": [NONE]}
         assert leader_of(ask, "t")[0] == 3
-        assert ask.cluster.log("t").log_end_offset == 0
+        assert ask.cluster.topic("t").log().log_end_offset == 0
         assert elect(ask, UNCLEAN, "t") == {"t": [NOT_NEEDED]}
 
 
 def test_election_of_all_partitions_returns_only_those_that_needed_one() -> None:
     with asking(brokers=2) as ask:
-        ask.cluster.create_topic("t", assignments=[[2, 1]])
-        ask.cluster.create_topic("u", assignments=[[1, 2]])
-        ask.cluster.elect_leader("t", 0, 1)
+        ask.cluster.topic("t").create(assignments=[[2, 1]])
+        ask.cluster.topic("u").create(assignments=[[1, 2]])
+        ask.cluster.topic("t").move_leader(1)
         assert elect(ask, PREFERRED) == {"t": [NONE], "u": []}
         assert leader_of(ask, "t")[0] == 2
 

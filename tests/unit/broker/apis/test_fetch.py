@@ -38,7 +38,7 @@ def after_one_turn(ask: Asking, change: Any, **fields: Any) -> list[dict[str, An
 
 def test_records_appended_during_a_long_fetch_complete_it() -> None:
     with asking() as ask:
-        ask.cluster.create_topic("t", 2)
+        ask.cluster.topic("t").create(2)
         records = batch(b"new")
         leader = ask.cluster._server.leadership.leader_of("t", 0)
         first, second = after_one_turn(ask, lambda: leader.append(records), **fetch(0, 1), **WAIT)
@@ -48,6 +48,6 @@ def test_records_appended_during_a_long_fetch_complete_it() -> None:
 
 def test_converting_version_refuses_partition_of_another_broker() -> None:
     with asking(brokers=2) as ask:
-        ask.cluster.create_topic("t", assignments=[[1]])
+        ask.cluster.topic("t").create(assignments=[[1]])
         [topic] = ask(Api.FETCH, CONVERTED, node=2, **fetch(0), **WAIT)["responses"]
         assert [each["error_code"] for each in topic["partitions"]] == [Code.NOT_LEADER_OR_FOLLOWER]

@@ -128,7 +128,7 @@ class Topic:
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.name = f"quiet{next(TOPICS)}"
-        cluster.create_topic(self.name, PARTITIONS, assignments=[[1]] * PARTITIONS)
+        cluster.topic(self.name).create(PARTITIONS, assignments=[[1]] * PARTITIONS)
         self.sequences = [0] * PARTITIONS
 
     def change(self, step: str, index: int) -> None:
@@ -207,7 +207,7 @@ def test_responses_do_not_depend_on_setting_quiet_partitions_aside(
         if step == "advance":
             clock = cluster._server.clock
             assert isinstance(clock, ManualClock)
-            call(partial(clock.advance, value))
+            call(partial(clock.advance, milliseconds=value))
         elif step in ("fetch", "wait", "forget"):
             if consumers[0].waiting is None:
                 for consumer in consumers:
@@ -217,7 +217,7 @@ def test_responses_do_not_depend_on_setting_quiet_partitions_aside(
             call(partial(topic.change, step, value))
         compare()
     if not ends_with_deletion:
-        cluster.delete_topic(topic.name)
+        cluster.topic(topic.name).delete()
     consumers[0].context.broker.fetch_sessions.sessions.clear()  # their number is limited
 
 

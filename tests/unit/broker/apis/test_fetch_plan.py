@@ -232,7 +232,7 @@ def test_repetition_for_a_deleted_topic_gets_an_error(log: Log) -> None:
     log.append(900)
     reader = Reader(log.cluster, log.topic)
     log.cluster._server.call(lambda: [reader.fetch(0) for _ in range(3)])
-    log.cluster.delete_topic(log.topic)
+    log.cluster.topic(log.topic).delete()
     data = log.cluster._server.call(lambda: reader.fetch(0))
     [partition] = decoded(data, 12).responses[0].partitions
     assert partition.error_code == Code.UNKNOWN_TOPIC_OR_PARTITION
@@ -300,5 +300,5 @@ def test_both_paths_give_the_same_bytes(
                 log.change(step, value)
 
     cluster._server.call(run)
-    cluster.delete_topic(log.topic)
+    cluster.topic(log.topic).delete()
     readers[0].context.broker.fetch_sessions.sessions.clear()  # their number is limited

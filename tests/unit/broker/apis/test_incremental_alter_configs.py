@@ -30,7 +30,7 @@ def alter(ask: Asking, kind: int, name: str, *changes: tuple[str, int, str | Non
 
 def is_refused(ask: Asking, topic: str = "t") -> bool:
     try:
-        ask.cluster.produce(topic, 0, BATCH)
+        ask.cluster.topic(topic).append(BATCH)
     except KafkaError:
         return True
     return False
@@ -38,7 +38,7 @@ def is_refused(ask: Asking, topic: str = "t") -> bool:
 
 def test_topic_change_takes_effect_on_its_logs_immediately() -> None:
     with asking() as ask:
-        ask.cluster.create_topic("t")
+        ask.cluster.topic("t").create()
         assert not is_refused(ask)
         assert alter(ask, TOPIC, "t", ("max.message.bytes", SET, "100"))["error_code"] == 0
         assert is_refused(ask)
@@ -48,11 +48,11 @@ def test_topic_change_takes_effect_on_its_logs_immediately() -> None:
 
 def test_cluster_wide_change_takes_effect_on_topics_that_use_the_default() -> None:
     with asking() as ask:
-        ask.cluster.create_topic("t")
-        ask.cluster.create_topic("u", config={"max.message.bytes": "5000"})
+        ask.cluster.topic("t").create()
+        ask.cluster.topic("u").create(config={"max.message.bytes": "5000"})
         assert alter(ask, BROKER, "", ("message.max.bytes", SET, "100"))["error_code"] == 0
         assert (is_refused(ask, "t"), is_refused(ask, "u")) == (True, False)
-        ask.cluster.create_topic("v")
+        ask.cluster.topic("v").create()
         assert is_refused(ask, "v"), "the change also applies to new topics"
 
 
@@ -70,7 +70,7 @@ def test_change_of_one_broker_does_not_affect_others() -> None:
 
 def test_refused_change_has_no_effect() -> None:
     with asking() as ask:
-        ask.cluster.create_topic("t")
+        ask.cluster.topic("t").create()
         refused = alter(ask, TOPIC, "t", ("max.message.bytes", SET, "100"), ("retention.ms", SET, "soon"))
         assert refused["error_code"] == 40
         assert ask.cluster._server.metadata.topics["t"].config == {}
@@ -82,7 +82,7 @@ def test_refused_change_has_no_effect() -> None:
 
 def test_changes_survive_a_restart(tmp_path: Path) -> None:
     with asking(data_dir=tmp_path) as ask:
-        ask.cluster.create_topic("t")
+        ask.cluster.topic("t").create()
         alter(ask, TOPIC, "t", ("retention.ms", SET, "1000"))
         alter(ask, BROKER, "", ("max.connections", SET, "9"))
         alter(ask, BROKER, "1", ("message.max.bytes", SET, "100"))
@@ -104,7 +104,7 @@ WORD = st.sampled_from(["compact", "delete"])
 @settings(max_examples=examples(0.25))
 def test_append_and_subtract_treat_lists_as_sets(before: list[str], operation: int, words: list[str]) -> None:
     with asking() as ask:
-        ask.cluster.create_topic("t", config={"cleanup.policy": ",".join(before)})
+        ask.cluster.topic("t").create(config={"cleanup.policy": ",".join(before)})
         assert alter(ask, TOPIC, "t", ("cleanup.policy", operation, ",".join(words)))["error_code"] == 0
         after = ask.cluster._server.metadata.topics["t"].config["cleanup.policy"]
         wanted = set(before) | set(words) if operation == APPEND else set(before) - set(words)
@@ -115,7 +115,7 @@ def test_append_and_subtract_treat_lists_as_sets(before: list[str], operation: i
 def test_list_does_not_grow_beyond_what_a_response_can_hold_without_zookeeper(release: str, code: int) -> None:
     name = "follower.replication.throttled.replicas"
     with asking(version=release) as ask:
-        ask.cluster.create_topic("t", config={name: ",".join(f"{index}:1" for index in range(4000))})
+        ask.cluster.topic("t").create(config={name: ",".join(f"{index}:1" for index in range(4000))})
         result = alter(ask, TOPIC, "t", (name, APPEND, ",".join(f"{index}:1" for index in range(4000, 5000))))
         assert result["error_code"] == code
         after = ask.cluster._server.metadata.topics["t"].config[name]

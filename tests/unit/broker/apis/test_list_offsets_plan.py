@@ -150,7 +150,7 @@ def test_repetitions_are_remembered_as_looked_up(log: Log) -> None:
 def test_repetition_for_a_deleted_topic_gets_an_error(log: Log) -> None:
     watcher = Watcher(log)
     log.cluster._server.call(lambda: [watcher.ask() for _ in range(3)])
-    log.cluster.delete_topic(log.topic)
+    log.cluster.topic(log.topic).delete()
     data = log.cluster._server.call(watcher.ask)
     assert decoded(data, 7).error_code == Code.UNKNOWN_TOPIC_OR_PARTITION
 
@@ -193,4 +193,4 @@ def test_both_paths_give_the_same_bytes(
                 log.change(step, value)
 
     cluster._server.call(run)
-    cluster.delete_topic(log.topic)
+    cluster.topic(log.topic).delete()

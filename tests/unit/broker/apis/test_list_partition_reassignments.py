@@ -24,15 +24,15 @@ MOVING = [{"partition_index": 1, "replicas": [2, 1], "adding_replicas": [2], "re
 )
 def test_only_ongoing_reassignments_are_listed(asked: Any, found: list[str]) -> None:
     with asking(brokers=2) as ask:
-        ask.cluster.create_topic("t", assignments=[[1], [1]])
-        ask.cluster.create_topic("u", assignments=[[1]])
+        ask.cluster.topic("t").create(assignments=[[1], [1]])
+        ask.cluster.topic("u").create(assignments=[[1]])
         ask.cluster.hold_replication(2)
         partitions = [{"partition_index": index, "replicas": [index + 1]} for index in (0, 1)]
-        ask.cluster.stop_broker(2)
-        ask.cluster.start_broker(2)
+        ask.cluster.broker(2).stop()
+        ask.cluster.broker(2).start()
         from kafkalet.protocol.records.build import build_batch, numbered
 
-        ask.cluster.produce("t", 1, build_batch(numbered([(1_600_000_000_000, None, b"v", ())])))
+        ask.cluster.topic("t").append(build_batch(numbered([(1_600_000_000_000, None, b"v", ())])), 1)
         ask(Api.ALTER_PARTITION_REASSIGNMENTS, 0, topics=[{"name": "t", "partitions": partitions}])
         answer = ask(Api.LIST_PARTITION_REASSIGNMENTS, 0, topics=asked)
         assert answer["topics"] == [{"name": name, "partitions": MOVING} for name in found]

@@ -111,10 +111,10 @@ def test_commit_extends_the_session_of_the_member() -> None:
         members = Acting(client.stage)
         generation, [member_id] = members.stable()
         for _ in range(4):
-            client.stage.clock.advance(6000)
+            client.stage.clock.advance(milliseconds=6000)
             client.commit({0: 5}, generation_id_or_member_epoch=generation, member_id=member_id)
         assert members.state == "Stable"
-        client.stage.clock.advance(11_000)
+        client.stage.clock.advance(milliseconds=11_000)
         assert members.state == "Empty"
 
 

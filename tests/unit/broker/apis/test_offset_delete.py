@@ -45,7 +45,7 @@ def test_invalid_group_is_refused(group_id: str, code: int) -> None:
 
 def test_offsets_of_subscribed_topics_are_kept() -> None:
     with committing() as client:
-        client.stage.cluster.create_topic("u", 1)
+        client.stage.cluster.topic("u").create(1)
         members = Acting(client.stage)
         generation, [member_id] = members.stable(protocols={"range": subscription("t")})
         for topic in ("t", "u"):
@@ -90,7 +90,7 @@ def test_response_waits_for_the_replicas() -> None:
         pending = client.stage.begin(Api.OFFSET_DELETE, 0, client.node, group_id="g", topics=topics)
         assert pending.is_waiting
         assert client.fetch(0) == [5]
-        client.stage.clock.advance(5000)
+        client.stage.clock.advance(milliseconds=5000)
         client.stage.settle()
         assert pending.answer()["error_code"] == Code.COORDINATOR_NOT_AVAILABLE
 

@@ -115,18 +115,18 @@ def test_require_stable_waits_for_the_replicas() -> None:
         client.commit({0: 5})
         client.stage.settle()
         follower = client.node % 3 + 1
-        client.stage.cluster.hold_replication(follower, "__consumer_offsets")
+        held = client.stage.cluster.hold_replication(follower, "__consumer_offsets")
         client.begin_commit({0: 6})
         assert client.fetch(0) == [5]
         pending = client.begin_fetch(0, require_stable=True)
         assert pending.is_waiting
-        client.stage.cluster.release_replication(follower, "__consumer_offsets")
+        held.release()
         client.stage.settle()
         assert offsets_of(pending.answer()) == [6]
         client.stage.cluster.hold_replication(follower, "__consumer_offsets")
         client.begin_commit({0: 7})
         pending = client.begin_fetch(0, require_stable=True)
-        client.stage.clock.advance(5000)
+        client.stage.clock.advance(milliseconds=5000)
         client.stage.settle()
         assert pending.answer()["error_code"] == Code.NOT_COORDINATOR
 

@@ -43,19 +43,19 @@ TOPICS: dict[str, dict[str, str]] = {
 
 def test_large_batch_for_a_partition_that_another_broker_leads_is_refused() -> None:
     with asking(brokers=2) as ask:
-        ask.cluster.create_topic("t", assignments=[[1]])
+        ask.cluster.topic("t").create(assignments=[[1]])
         partition = {"index": 0, "records": bytes(batch(bytes(MANY_BYTES)))}
         topic = {"name": "t", "partition_data": [partition]}
         answer = ask(Api.PRODUCE, 9, node=2, acks=1, timeout_ms=1000, topic_data=[topic])
         assert [each["error_code"] for each in answer["responses"][0]["partition_responses"]] == [
             Code.NOT_LEADER_OR_FOLLOWER
         ]
-        assert ask.cluster.log("t").log_end_offset == 0
+        assert ask.cluster.topic("t").log().log_end_offset == 0
 
 
 def test_records_that_were_truncated_before_all_replicas_had_them_are_refused() -> None:
     with asking(brokers=2) as ask:
-        ask.cluster.create_topic("t", assignments=[[1, 2]])
+        ask.cluster.topic("t").create(assignments=[[1, 2]])
         ask.cluster.hold_replication(2, "t")
         server = ask.cluster._server
         topic = {"name": "t", "partition_data": [{"index": 0, "records": bytes(batch(b"a"))}]}
@@ -74,7 +74,7 @@ def test_records_that_were_truncated_before_all_replicas_had_them_are_refused() 
 def test_many_short_records_are_validated_without_a_thread() -> None:
     with asking() as ask, pytest.MonkeyPatch.context() as patch:
         patch.setattr(log, "in_thread", None)
-        ask.cluster.create_topic("t")
+        ask.cluster.topic("t").create()
         for count in (MANY_RECORDS + 1, RECORDS_AT_ONCE):
             partition = {"index": 0, "records": bytes(produced(*range(count)))}
             topic = {"name": "t", "partition_data": [partition]}
@@ -95,7 +95,7 @@ def test_record_with_many_headers_is_validated_in_a_thread(codec: Codec, partiti
 
     with asking() as ask, pytest.MonkeyPatch.context() as patch:
         patch.setattr(log, "in_thread", counted)
-        ask.cluster.create_topic("t", partitions)
+        ask.cluster.topic("t").create(partitions)
         data = [{"index": index, "records": records} for index in range(partitions)]
         topic = {"name": "t", "partition_data": data}
         answer = ask(Api.PRODUCE, 9, acks=1, timeout_ms=1000, topic_data=[topic])
@@ -108,7 +108,7 @@ def test_large_record_without_many_headers_is_validated_without_a_thread(codec: 
     records = build_batch([Record(0, T0, None, bytes(MANY_HEADER_BYTES), ())], codec=codec)
     with asking() as ask, pytest.MonkeyPatch.context() as patch:
         patch.setattr(log, "in_thread", None)
-        ask.cluster.create_topic("t", 2)
+        ask.cluster.topic("t").create(2)
         for data in ([0], [0, 1]):
             partitions = [{"index": index, "records": records} for index in data]
             topic = {"name": "t", "partition_data": partitions}
@@ -119,7 +119,7 @@ def test_large_record_without_many_headers_is_validated_without_a_thread(codec: 
 
 def test_batch_of_an_open_transaction_is_appended_without_a_coroutine() -> None:
     with asking() as ask:
-        ask.cluster.create_topic("t")
+        ask.cluster.topic("t").create()
         server = ask.cluster._server
         first, second = (
             produced(0, producer_id=5, producer_epoch=0, base_sequence=sequence, transactional=True)
@@ -140,7 +140,7 @@ def two_brokers() -> Iterator[tuple[Asking, Asking]]:
         for ask in (first, second):
             for name, config in TOPICS.items():
                 if name != "missing":
-                    ask.cluster.create_topic(name, config=config)
+                    ask.cluster.topic(name).create(config=config)
         yield first, second
 
 

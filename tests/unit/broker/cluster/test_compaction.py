@@ -9,6 +9,7 @@ import pytest
 
 import kafkalet
 from kafkalet.broker.cluster.compaction import RetainedPartition
+from kafkalet.clock import ManualClock
 from kafkalet.storage.log import Log
 
 COMPACTED = {"cleanup.policy": "compact"}
@@ -16,12 +17,12 @@ BACKOFF_MS = 15_000
 
 
 @pytest.fixture
-def clock() -> kafkalet.ManualClock:
-    return kafkalet.ManualClock()
+def clock() -> ManualClock:
+    return ManualClock()
 
 
 @pytest.fixture
-def broker(clock: kafkalet.ManualClock) -> Iterator[kafkalet.Broker]:
+def broker(clock: ManualClock) -> Iterator[kafkalet.Broker]:
     with kafkalet.Broker(clock=clock) as running:
         yield running
 
@@ -80,7 +81,7 @@ def test_topics_that_are_not_compacted_are_not_rolled(broker: kafkalet.Broker) -
     assert len(log_of(broker).segments) == 1
 
 
-def test_several_rounds_are_reported_once(clock: kafkalet.ManualClock) -> None:
+def test_several_rounds_are_reported_once(clock: ManualClock) -> None:
     config = {"log.cleaner.dedupe.buffer.size": 24 * 4, "log.cleaner.io.buffer.load.factor": 0.5}
     with kafkalet.Broker(clock=clock, config=config) as broker:
         broker.topic("t", 1, {**COMPACTED, "min.cleanable.dirty.ratio": 0.01})
@@ -92,26 +93,26 @@ def test_several_rounds_are_reported_once(clock: kafkalet.ManualClock) -> None:
         assert offsets(broker) == [2, 3, 4, 5]
 
 
-def test_logs_are_compacted_in_the_background(broker: kafkalet.Broker, clock: kafkalet.ManualClock) -> None:
+def test_logs_are_compacted_in_the_background(broker: kafkalet.Broker, clock: ManualClock) -> None:
     broker.topic("t", 1, COMPACTED)
     send(broker, "aa")
     roll(broker)
-    clock.advance(BACKOFF_MS)
+    clock.advance(milliseconds=BACKOFF_MS)
     wait_for_background(broker)
     assert offsets(broker) == [1]
 
 
-def test_log_cleaner_can_be_disabled(clock: kafkalet.ManualClock) -> None:
+def test_log_cleaner_can_be_disabled(clock: ManualClock) -> None:
     with kafkalet.Broker(clock=clock, config={"log.cleaner.enable": False}) as broker:
         broker.topic("t", 1, COMPACTED)
         send(broker, "aa")
         roll(broker)
-        clock.advance(10 * BACKOFF_MS)
+        clock.advance(milliseconds=10 * BACKOFF_MS)
         assert not broker._server.nodes[1].compaction._background.is_running
         assert offsets(broker) == [0, 1]
 
 
-def test_log_becomes_due_while_the_clock_is_advanced(broker: kafkalet.Broker, clock: kafkalet.ManualClock) -> None:
+def test_log_becomes_due_while_the_clock_is_advanced(broker: kafkalet.Broker, clock: ManualClock) -> None:
     broker.topic("t", 1, {**COMPACTED, "min.compaction.lag.ms": 3_600_000})
     send(broker, "aa")
     roll(broker)
@@ -120,23 +121,21 @@ def test_log_becomes_due_while_the_clock_is_advanced(broker: kafkalet.Broker, cl
     assert offsets(broker) == [1]
 
 
-def test_request_aborts_the_background_and_cleans_everything(
-    broker: kafkalet.Broker, clock: kafkalet.ManualClock
-) -> None:
+def test_request_aborts_the_background_and_cleans_everything(broker: kafkalet.Broker, clock: ManualClock) -> None:
     broker.topic("t", 1, COMPACTED)
     send(broker, "aa")
     roll(broker)
-    broker._server.call(lambda: clock.advance(BACKOFF_MS))
+    broker._server.call(lambda: clock.advance(milliseconds=BACKOFF_MS))
     broker.run_cleaner()
     assert offsets(broker) == [1]
 
 
-def test_stop_ends_a_round_in_the_background(clock: kafkalet.ManualClock) -> None:
+def test_stop_ends_a_round_in_the_background(clock: ManualClock) -> None:
     with kafkalet.Broker(clock=clock) as broker:
         broker.topic("t", 1, COMPACTED)
         send(broker, "aa")
         roll(broker)
-        broker._server.call(lambda: clock.advance(BACKOFF_MS))
+        broker._server.call(lambda: clock.advance(milliseconds=BACKOFF_MS))
         compaction = broker._server.nodes[1].compaction
     assert not compaction._background.is_running
 
@@ -152,36 +151,36 @@ def test_request_in_the_event_loop_is_served() -> None:
     assert asyncio.run(compact()) == [1]
 
 
-def test_each_broker_cleans_its_replicas(clock: kafkalet.ManualClock) -> None:
+def test_each_broker_cleans_its_replicas(clock: ManualClock) -> None:
     with kafkalet.Cluster(brokers=3, clock=clock) as cluster:
         cluster.topic("t", 1, COMPACTED, replication_factor=3)
         send(cluster, "abab")
         assert sorted(each.broker for each in cluster.run_cleaner(roll=True)) == [1, 2, 3]
         for node_id in (1, 2, 3):
             if log_of(cluster) is not cluster._server.nodes[node_id].partitions["t", 0].log:
-                cluster.elect_leader("t", 0, node_id)
+                cluster.topic("t").move_leader(node_id)
             assert offsets(cluster) == [2, 3]
 
 
-def test_follower_catches_up_with_a_compacted_leader(clock: kafkalet.ManualClock) -> None:
+def test_follower_catches_up_with_a_compacted_leader(clock: ManualClock) -> None:
     config = {"replica.lag.time.max.ms": 1000}
     with kafkalet.Cluster(brokers=2, clock=clock, config=config) as cluster:
         cluster.topic("t", 1, COMPACTED, replication_factor=2)
         leader = cluster._server.metadata.topics["t"].partitions[0].leader
         follower = 3 - leader
-        cluster.hold_replication(follower)
+        held = cluster.hold_replication(follower)
         send(cluster, "abab")
-        clock.advance(5000, sessions=True)
+        clock.advance(milliseconds=5000, sessions=True)
         cluster.run_cleaner(roll=True)
         assert offsets(cluster) == [2, 3]
-        cluster.release_replication(follower)
+        held.release()
         log = cluster._server.nodes[follower].partitions["t", 0].log
         assert log.log_end_offset == 4
-        cluster.elect_leader("t", 0, follower)
+        cluster.topic("t").move_leader(follower)
         assert offsets(cluster) == [2, 3]
 
 
-def test_committed_offsets_survive_compaction_and_a_restart(clock: kafkalet.ManualClock, tmp_path: object) -> None:
+def test_committed_offsets_survive_compaction_and_a_restart(clock: ManualClock, tmp_path: object) -> None:
     def running() -> kafkalet.Broker:
         return kafkalet.Broker(clock=clock, data_dir=str(tmp_path), config={"offsets.topic.num.partitions": 1})
 
@@ -198,28 +197,28 @@ def test_committed_offsets_survive_compaction_and_a_restart(clock: kafkalet.Manu
         assert broker.group("g").committed("t", 0) == 49
 
 
-def test_retention_runs_on_request(broker: kafkalet.Broker, clock: kafkalet.ManualClock) -> None:
+def test_retention_runs_on_request(broker: kafkalet.Broker, clock: ManualClock) -> None:
     broker.topic("t", 1, {"retention.ms": 1000})
     send(broker, "aa")
     assert broker.run_retention() == []
-    clock.advance(1001)
+    clock.advance(milliseconds=1001)
     assert broker.run_retention() == [RetainedPartition("t", 0, 1, 1, 2)]
     assert offsets(broker) == []
 
 
-def test_retention_of_compacted_topics_is_left_to_the_log_cleaner(clock: kafkalet.ManualClock) -> None:
+def test_retention_of_compacted_topics_is_left_to_the_log_cleaner(clock: ManualClock) -> None:
     config = {"log.retention.check.interval.ms": 1000, "log.initial.task.delay.ms": 1000}
     with kafkalet.Broker(clock=clock, config=config) as broker:
         broker.topic("t", 1, {"cleanup.policy": "compact,delete", "retention.ms": 1000})
         send(broker, "ab")
-        clock.advance(5000)
+        clock.advance(milliseconds=5000)
         assert offsets(broker) == [0, 1]
-        clock.advance(BACKOFF_MS)
+        clock.advance(milliseconds=BACKOFF_MS)
         wait_for_background(broker)
         assert offsets(broker) == []
 
 
-def test_transactions_survive_compaction_and_a_restart(clock: kafkalet.ManualClock, tmp_path: object) -> None:
+def test_transactions_survive_compaction_and_a_restart(clock: ManualClock, tmp_path: object) -> None:
     def running() -> kafkalet.Broker:
         config = {"transaction.state.log.num.partitions": 1}
         return kafkalet.Broker(clock=clock, data_dir=str(tmp_path), config=config)

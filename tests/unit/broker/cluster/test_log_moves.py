@@ -24,7 +24,7 @@ def paths(tmp_path: Path) -> list[Path]:
 def ask(paths: list[Path]) -> Iterator[Asking]:
     """A broker with topic t, whose partition 0 is in a, and 1 in b."""
     with asking(data_dir=paths) as ask:
-        ask.cluster.create_topic("t", 2)
+        ask.cluster.topic("t").create(2)
         yield ask
 
 
@@ -69,11 +69,11 @@ def throttled(ask: Asking) -> None:
 
 def produce(ask: Asking, count: int = 1, size: int = 100) -> None:
     for _ in range(count):
-        ask.cluster.produce("t", 0, build_batch(numbered([(1_600_000_000_000, None, b"x" * size, ())])))
+        ask.cluster.topic("t").append(build_batch(numbered([(1_600_000_000_000, None, b"x" * size, ())])))
 
 
 def state(ask: Asking) -> tuple[Any, ...]:
-    log = ask.cluster.log("t", 0)
+    log = ask.cluster.topic("t").log()
     return log.log_start_offset, log.last_stable_offset, log.high_watermark, log.log_end_offset
 
 
@@ -94,7 +94,7 @@ def test_replica_is_moved_with_its_offsets_and_records(ask: Asking, paths: list[
 
 def test_moved_replica_is_found_after_a_restart(paths: list[Path]) -> None:
     with asking(data_dir=paths) as ask:
-        ask.cluster.create_topic("t", 2)
+        ask.cluster.topic("t").create(2)
         produce(ask, 3)
         ask.cluster._server.call(lambda: ask.cluster._server.leadership.leader_of("t", 0).delete_records(2))
         alter(ask, paths[1])
@@ -134,14 +134,14 @@ def test_deletion_of_a_topic_deletes_the_copy(ask: Asking, paths: list[Path]) ->
     produce(ask, 3, 700_000)
     throttled(ask)
     alter(ask, paths[1])
-    ask.cluster.delete_topic("t")
+    ask.cluster.topic("t").delete()
     assert not ask.cluster._server.nodes[1].moving
     assert not [name for name in names(paths[1]) if name.endswith("-future")]
 
 
 def test_interrupted_move_continues_after_a_restart(paths: list[Path]) -> None:
     with asking(data_dir=paths) as ask:
-        ask.cluster.create_topic("t", 2)
+        ask.cluster.topic("t").create(2)
         produce(ask, 3, 700_000)
         throttled(ask)
         alter(ask, paths[1])
@@ -169,7 +169,7 @@ def test_records_produced_meanwhile_are_moved_too(ask: Asking, paths: list[Path]
 
 def test_new_partition_is_created_in_the_directory_that_was_named(ask: Asking, paths: list[Path]) -> None:
     assert alter(ask, paths[1], "u") == 3
-    ask.cluster.create_topic("u", 1)
+    ask.cluster.topic("u").create(1)
     assert places(ask, "u") == {"b": (False, 0)}
 
 
@@ -200,6 +200,6 @@ def test_failure_of_the_source_ends_the_move(ask: Asking, paths: list[Path]) -> 
 
 def test_nothing_is_moved_while_a_directory_is_offline(paths: list[Path], tmp_path: Path) -> None:
     with asking(data_dir=[*paths, tmp_path / "c"]) as ask:
-        ask.cluster.create_topic("t", 2)
+        ask.cluster.topic("t").create(2)
         ask.cluster._server.call(lambda: ask.cluster._server.nodes[1].directories.fail(str(tmp_path / "c"), "broken"))
         assert alter(ask, paths[1]) == KAFKA_STORAGE_ERROR

@@ -8,7 +8,7 @@ import pytest
 import kafkalet
 from kafkalet.broker.cluster.leadership import Leadership
 from kafkalet.broker.cluster.periodic_tasks import PeriodicTasks
-from kafkalet.clock import SystemClock
+from kafkalet.clock import ManualClock, SystemClock
 from kafkalet.protocol.records.batch import Record
 from kafkalet.protocol.records.build import build_batch
 from kafkalet.storage.log import Log
@@ -25,23 +25,23 @@ def batch(timestamp: int, value: bytes = b"value") -> bytearray:
 
 
 def test_old_segments_are_deleted_by_first_retention_check() -> None:
-    clock = kafkalet.ManualClock()
+    clock = ManualClock()
     with kafkalet.Broker(topics=["t"], clock=clock, config={"log.retention.ms": "1000"}) as broker:
-        broker.produce("t", 0, batch(clock.now_ms()))
-        broker._server.call(lambda: clock.advance(29_000))
-        assert broker.log("t").log_start_offset == 0
-        broker._server.call(lambda: clock.advance(2_000))
-        assert broker.log("t").log_start_offset == 1
+        broker.topic("t").append(batch(clock.now_ms()))
+        broker._server.call(lambda: clock.advance(milliseconds=29_000))
+        assert broker.topic("t").log().log_start_offset == 0
+        broker._server.call(lambda: clock.advance(milliseconds=2_000))
+        assert broker.topic("t").log().log_start_offset == 1
 
 
 def test_retention_check_is_repeated_after_interval() -> None:
-    clock = kafkalet.ManualClock()
+    clock = ManualClock()
     config = {"log.retention.ms": "1000", "log.retention.check.interval.ms": "5000"}
     with kafkalet.Broker(topics=["t"], clock=clock, config=config) as broker:
-        broker._server.call(lambda: clock.advance(30_000))
-        broker.produce("t", 0, batch(clock.now_ms()))
-        broker._server.call(lambda: clock.advance(5_000))
-        assert broker.log("t").log_start_offset == 1
+        broker._server.call(lambda: clock.advance(milliseconds=30_000))
+        broker.topic("t").append(batch(clock.now_ms()))
+        broker._server.call(lambda: clock.advance(milliseconds=5_000))
+        assert broker.topic("t").log().log_start_offset == 1
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def short_turns(monkeypatch: pytest.MonkeyPatch) -> None:
 def retaining(broker: kafkalet.Broker, then: Callable[[PeriodicTasks], object] = lambda tasks: None) -> None:
     """Write an old record to three partitions, and begin a run of retention. Call `then` after its first turn."""
     for index in range(3):
-        broker.produce("t", index, batch(BEGIN_MS))
+        broker.topic("t").append(batch(BEGIN_MS), index)
     node = broker._server.nodes[1]
     tasks = PeriodicTasks(broker._server.nodes, broker._server.leadership, SystemClock(), node.turns, node.workers)
 
@@ -65,7 +65,7 @@ def retaining(broker: kafkalet.Broker, then: Callable[[PeriodicTasks], object] =
 
 
 def starts(broker: kafkalet.Broker) -> list[int]:
-    return [broker.log("t", index).log_start_offset for index in range(3)]
+    return [broker.topic("t").log(index).log_start_offset for index in range(3)]
 
 
 THREE = {"topics": [kafkalet.NewTopic("t", 3)], "config": {"log.retention.ms": "1000"}}
@@ -83,7 +83,7 @@ def test_retention_of_many_logs_continues_in_the_next_turn() -> None:
 def test_retention_skips_logs_that_are_deleted_between_turns(caplog: pytest.LogCaptureFixture) -> None:
     with kafkalet.Broker(**THREE) as broker:
         running: list[PeriodicTasks] = []
-        retaining(broker, lambda tasks: (running.append(tasks), broker.delete_topic("t")))
+        retaining(broker, lambda tasks: (running.append(tasks), broker.topic("t").delete()))
         while running[0]._retention.is_running:
             broker._server.call(lambda: None)
         assert "failed" not in caplog.text
@@ -100,11 +100,11 @@ def test_stop_ends_retention() -> None:
 
 @pytest.mark.usefixtures("short_turns")
 def test_retention_is_complete_when_clock_has_been_advanced() -> None:
-    clock = kafkalet.ManualClock()
+    clock = ManualClock()
     with kafkalet.Broker(**THREE, clock=clock) as broker:
         for index in range(3):
-            broker.produce("t", index, batch(clock.now_ms()))
-        broker._server.call(lambda: clock.advance(30_000))
+            broker.topic("t").append(batch(clock.now_ms()), index)
+        broker._server.call(lambda: clock.advance(milliseconds=30_000))
         assert starts(broker) == [1, 1, 1]
 
 
@@ -115,7 +115,7 @@ def test_retry_is_a_duplicate_until_the_first_check_after_the_producer_expired(
     config: dict[str, str], expiry_s: int
 ) -> None:
     """The age of a producer is that of its last batch (ProducerStateManager.isProducerExpired)."""
-    clock = kafkalet.ManualClock()
+    clock = ManualClock()
     config |= {"producer.id.expiration.ms": "60000", "log.retention.check.interval.ms": "1000"}
     with kafkalet.Broker(topics=["t"], clock=clock, config=config) as broker:
         of_producer = {"producer_id": 7, "producer_epoch": 0}
@@ -125,38 +125,38 @@ def test_retry_is_a_duplicate_until_the_first_check_after_the_producer_expired(
             for sequence in (0, 1)
         )
         for records in (first, second):
-            broker.produce("t", 0, records)
-        broker._server.call(lambda: clock.advance(expiry_s * 1000 - 1))
-        assert broker.produce("t", 0, second) == 1
-        broker._server.call(lambda: clock.advance(1))
-        assert broker.produce("t", 0, second) == 2
+            broker.topic("t").append(records)
+        broker._server.call(lambda: clock.advance(milliseconds=expiry_s * 1000 - 1))
+        assert broker.topic("t").append(second) == 1
+        broker._server.call(lambda: clock.advance(milliseconds=1))
+        assert broker.topic("t").append(second) == 2
 
 
 def test_lagging_follower_leaves_isr() -> None:
-    clock = kafkalet.ManualClock()
+    clock = ManualClock()
     with kafkalet.Cluster(brokers=2, clock=clock, config={"replica.lag.time.max.ms": "10000"}) as cluster:
-        cluster.create_topic("t", 1, 2)
+        cluster.topic("t").create(1, replication_factor=2)
         state = cluster._server.metadata.topics["t"].partitions[0]
         follower = next(node for node in state.replicas if node != state.leader)
-        cluster.hold_replication(follower)
-        cluster.produce("t", 0, batch(clock.now_ms()))
-        assert cluster.log("t").high_watermark == 0
-        cluster._server.call(lambda: clock.advance(15_000))
+        held = cluster.hold_replication(follower)
+        cluster.topic("t").append(batch(clock.now_ms()))
+        assert cluster.topic("t").log().high_watermark == 0
+        cluster._server.call(lambda: clock.advance(milliseconds=15_000))
         assert state.isr == [state.leader]
-        assert cluster.log("t").high_watermark == 1
-        cluster.release_replication(follower)
+        assert cluster.topic("t").log().high_watermark == 1
+        held.release()
         assert sorted(state.isr) == sorted(state.replicas)
 
 
 def test_logs_are_flushed_after_flush_ms(tmp_path: Path) -> None:
-    clock = kafkalet.ManualClock()
+    clock = ManualClock()
     config = {"log.flush.scheduler.interval.ms": "1000", "log.flush.interval.ms": "5000"}
     with kafkalet.Broker(topics=["t"], clock=clock, config=config, data_dir=tmp_path) as broker:
-        broker.produce("t", 0, batch(clock.now_ms()))
+        broker.topic("t").append(batch(clock.now_ms()))
         local = broker._server.leadership.leader_of("t", 0).log.local
-        broker._server.call(lambda: clock.advance(4_000))
+        broker._server.call(lambda: clock.advance(milliseconds=4_000))
         assert local.recovery_point == 0
-        broker._server.call(lambda: clock.advance(2_000))
+        broker._server.call(lambda: clock.advance(milliseconds=2_000))
         assert local.recovery_point == 1
 
 
@@ -171,7 +171,8 @@ def test_year_needs_few_checks(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Leadership, "drop_laggards", counted)
     with kafkalet.Cluster(brokers=3) as cluster:
-        topic = cluster.topic("t", partitions=1, replication_factor=3).send("one")
+        topic = cluster.topic("t", partitions=1, replication_factor=3)
+        topic.send("one")
         cluster.clock.advance(days=365)
         assert topic.log().log_start_offset == 1
         assert len(checks) < 100
@@ -193,7 +194,7 @@ def test_records_expire_at_the_same_time_in_long_and_in_short_advances(
     with kafkalet.Broker(topics=["t"], clock=clock, config={"log.retention.ms": "100000000"}) as broker:
         log = broker._server.leadership.leader_of("t", 0).log
         for hours in (-20, -10, 0):
-            broker.produce("t", 0, batch(BEGIN_MS + hours * HOUR_MS))
+            broker.topic("t").append(batch(BEGIN_MS + hours * HOUR_MS))
             broker._server.call(log.roll)
         for _ in range(24 * 10 // step_hours):
             clock.advance(hours=step_hours)
@@ -210,24 +211,24 @@ def test_records_expire_at_the_same_time_in_long_and_in_short_advances(
     ],
 )
 def test_each_checkpoint_is_written_at_its_interval(tmp_path: Path, file: str, name: str) -> None:
-    clock = kafkalet.ManualClock()
+    clock = ManualClock()
     with kafkalet.Broker(topics=["t"], clock=clock, config={name: "1000"}, data_dir=tmp_path) as broker:
-        broker.produce("t", 0, batch(clock.now_ms()))
-        broker.produce("t", 0, batch(clock.now_ms()))
+        broker.topic("t").append(batch(clock.now_ms()))
+        broker.topic("t").append(batch(clock.now_ms()))
         broker._server.call(lambda: broker._server.leadership.leader_of("t", 0).delete_records(1))
         broker._server.call(broker._server.leadership.leader_of("t", 0).log.flush)
-        broker._server.call(lambda: clock.advance(900))
+        broker._server.call(lambda: clock.advance(milliseconds=900))
         assert not (tmp_path / file).exists()
-        broker._server.call(lambda: clock.advance(100))
+        broker._server.call(lambda: clock.advance(milliseconds=100))
         assert "\nt 0 " in (tmp_path / file).read_text()
         assert [path.name for path in tmp_path.glob("*checkpoint")] == [file]
     assert len(list(tmp_path.glob("*checkpoint"))) == 3
 
 
 def test_checkpoint_that_cannot_be_written_takes_the_directory_offline(tmp_path: Path) -> None:
-    clock = kafkalet.ManualClock()
+    clock = ManualClock()
     with kafkalet.Broker(topics=["t"], clock=clock, data_dir=tmp_path) as broker:
-        broker.produce("t", 0, batch(clock.now_ms()))
+        broker.topic("t").append(batch(clock.now_ms()))
         (tmp_path / "replication-offset-checkpoint").mkdir()
-        broker._server.call(lambda: clock.advance(5000))
+        broker._server.call(lambda: clock.advance(milliseconds=5000))
         assert "replication-offset-checkpoint" in broker._server.nodes[1].directories.offline[str(tmp_path)]

@@ -22,7 +22,7 @@ from tests.wire.brokers import batch, timed
 def cluster() -> Iterator[kafkalet.Cluster]:
     """Two brokers with a topic "t", led by 1 and followed by 2."""
     with kafkalet.Cluster(brokers=2) as running:
-        running.create_topic("t", assignments=[[1, 2]])
+        running.topic("t").create(assignments=[[1, 2]])
         yield running
 
 
@@ -44,38 +44,38 @@ def values(log: Log) -> list[bytes | None]:
 
 
 def test_follower_has_same_bytes_as_leader(cluster: kafkalet.Cluster) -> None:
-    cluster.produce("t", 0, batch(b"a", b"b"))
-    cluster.produce("t", 0, timed(5, 3, 4, codec=Codec.GZIP))
+    cluster.topic("t").append(batch(b"a", b"b"))
+    cluster.topic("t").append(timed(5, 3, 4, codec=Codec.GZIP))
     assert stored(log_of(cluster, 2)) == stored(log_of(cluster, 1))
 
 
 def test_follower_has_append_times_of_leader(cluster: kafkalet.Cluster) -> None:
-    cluster.create_topic("stamped", config={"message.timestamp.type": "LogAppendTime"}, assignments=[[1, 2]])
-    cluster.produce("stamped", 0, batch(b"a"))
+    cluster.topic("stamped").create(config={"message.timestamp.type": "LogAppendTime"}, assignments=[[1, 2]])
+    cluster.topic("stamped").append(batch(b"a"))
     first, second = (entries(cluster._server.nodes[node].partitions["stamped", 0].log)[0] for node in (1, 2))
     assert first.max_timestamp == second.max_timestamp
 
 
 def test_lagging_follower_copies_in_chunks(cluster: kafkalet.Cluster) -> None:
-    cluster.hold_replication(2)
+    held = cluster.hold_replication(2)
     for _ in range(5):
-        cluster.produce("t", 0, batch(b"x" * (700 << 10)))
+        cluster.topic("t").append(batch(b"x" * (700 << 10)))
     assert log_of(cluster, 2).log_end_offset == 0
-    cluster.release_replication(2)
+    held.release()
     assert stored(log_of(cluster, 2)) == stored(log_of(cluster, 1))
 
 
 def test_follower_adopts_high_watermark(cluster: kafkalet.Cluster) -> None:
-    cluster.produce("t", 0, batch(b"a", b"b"))
+    cluster.topic("t").append(batch(b"a", b"b"))
     assert log_of(cluster, 2).high_watermark == 2
 
 
 def test_follower_below_log_start_of_leader_starts_again(cluster: kafkalet.Cluster) -> None:
-    cluster.produce("t", 0, batch(b"a"))
-    cluster.hold_replication(2)
+    cluster.topic("t").append(batch(b"a"))
+    held = cluster.hold_replication(2)
     cluster._server.metadata.topics["t"].partitions[0].isr = [1]  # otherwise nothing could be deleted
-    cluster.produce("t", 0, batch(b"b", b"c"))
-    cluster.produce("t", 0, batch(b"d"))
+    cluster.topic("t").append(batch(b"b", b"c"))
+    cluster.topic("t").append(batch(b"d"))
     leader = cluster._server.leadership.leader_of("t", 0)
 
     def delete_segments() -> None:
@@ -86,38 +86,38 @@ def test_follower_below_log_start_of_leader_starts_again(cluster: kafkalet.Clust
     cluster._server.call(delete_segments)
     start, end = leader.log.log_start_offset, leader.log.log_end_offset
     assert start > log_of(cluster, 2).log_end_offset
-    cluster.release_replication(2)
+    held.release()
     assert (log_of(cluster, 2).log_start_offset, log_of(cluster, 2).log_end_offset) == (start, end)
 
 
 def test_new_leader_knows_producers(cluster: kafkalet.Cluster) -> None:
     numbered_batch = batch(b"a", producer_id=7, producer_epoch=0, base_sequence=0)
-    cluster.produce("t", 0, numbered_batch)
-    cluster.elect_leader("t", 0, 2)
-    assert cluster.produce("t", 0, numbered_batch) == 0  # a duplicate for the new leader, too
+    cluster.topic("t").append(numbered_batch)
+    cluster.topic("t").move_leader(2)
+    assert cluster.topic("t").append(numbered_batch) == 0  # a duplicate for the new leader, too
     assert log_of(cluster, 2).log_end_offset == 1
 
 
 def test_replica_truncates_records_that_only_it_has(cluster: kafkalet.Cluster) -> None:
-    cluster.produce("t", 0, batch(b"both"))
-    cluster.hold_replication(2)
-    cluster.produce("t", 0, batch(b"lost"))
-    cluster.stop_broker(1)
-    cluster.release_replication(2)
-    cluster.produce("t", 0, batch(b"kept"))
-    cluster.start_broker(1)
+    cluster.topic("t").append(batch(b"both"))
+    held = cluster.hold_replication(2)
+    cluster.topic("t").append(batch(b"lost"))
+    cluster.broker(1).stop()
+    held.release()
+    cluster.topic("t").append(batch(b"kept"))
+    cluster.broker(1).start()
     assert values(log_of(cluster, 1)) == values(log_of(cluster, 2)) == [b"both", b"kept"]
 
 
 def test_logs_that_diverged_several_times_agree_in_the_end(cluster: kafkalet.Cluster) -> None:
     """Each log has records from epochs that the other one never had."""
     for leader, other in ((1, 2), (2, 1), (1, 2)):
-        cluster.hold_replication(other)
-        cluster.elect_leader("t", 0, leader)
-        cluster.produce("t", 0, batch(b"%d" % leader))
-        cluster.produce("t", 0, batch(b"%d again" % leader))
+        held = cluster.hold_replication(other)
+        cluster.topic("t").move_leader(leader)
+        cluster.topic("t").append(batch(b"%d" % leader))
+        cluster.topic("t").append(batch(b"%d again" % leader))
         cluster._server.metadata.topics["t"].partitions[0].isr = [1, 2]  # as if it had not lagged for long
-        cluster.release_replication(other)
+        held.release()
     for node in (1, 2):
         assert stored(log_of(cluster, node)) == stored(log_of(cluster, 1))
         assert [tuple(entry) for entry in log_of(cluster, node).epochs.entries] == [
@@ -141,7 +141,7 @@ class Upheavals(RuleBasedStateMachine):
     @initialize()
     def start(self) -> None:
         self.cluster.__enter__()
-        self.cluster.create_topic("t", 1, 3)
+        self.cluster.topic("t").create(1, replication_factor=3)
 
     def teardown(self) -> None:
         self.cluster.__exit__(None, None, None)
@@ -159,7 +159,7 @@ class Upheavals(RuleBasedStateMachine):
             self.number += 1
             records.append((1000 + self.number, None, b"%d" % self.number, ()))
         with contextlib.suppress(KafkaError):
-            self.cluster.produce("t", 0, build_batch(numbered(records)))
+            self.cluster.topic("t").append(build_batch(numbered(records)))
 
     @rule(node=st.integers(1, 3))
     def hold(self, node: int) -> None:
@@ -169,7 +169,7 @@ class Upheavals(RuleBasedStateMachine):
     @rule(node=st.integers(1, 3))
     def release(self, node: int) -> None:
         if node in self.held:
-            self.cluster.release_replication(node)
+            self.cluster._server.call(lambda: self.cluster._server.release_replication(node, None, None))
             self.held.discard(node)
 
     @rule()
@@ -179,17 +179,17 @@ class Upheavals(RuleBasedStateMachine):
     @precondition(lambda self: len(self.cluster._server.nodes) > 1)
     @rule(data=st.data())
     def stop(self, data: st.DataObject) -> None:
-        self.cluster.stop_broker(data.draw(st.sampled_from(sorted(self.cluster._server.nodes))))
+        self.cluster.broker(data.draw(st.sampled_from(sorted(self.cluster._server.nodes)))).stop()
 
     @precondition(lambda self: len(self.cluster._server.nodes) < 3)
     @rule(data=st.data())
     def come_back(self, data: st.DataObject) -> None:
-        self.cluster.start_broker(data.draw(st.sampled_from(sorted({1, 2, 3} - self.cluster._server.nodes.keys()))))
+        self.cluster.broker(data.draw(st.sampled_from(sorted({1, 2, 3} - self.cluster._server.nodes.keys())))).start()
 
     @rule(node=st.integers(1, 3))
     def elect(self, node: int) -> None:
         with contextlib.suppress(KafkaError):
-            self.cluster.elect_leader("t", 0, node)
+            self.cluster.topic("t").move_leader(node)
 
     @rule()
     def consume(self) -> None:
@@ -217,7 +217,7 @@ class Upheavals(RuleBasedStateMachine):
     @rule()
     def in_the_end_all_agree(self) -> None:
         for node in sorted({1, 2, 3} - self.cluster._server.nodes.keys()):
-            self.cluster.start_broker(node)
+            self.cluster.broker(node).start()
         for node in sorted(self.held):
             self.release(node)
         state = self.cluster._server.metadata.topics["t"].partitions[0]
@@ -239,10 +239,10 @@ TestUpheavals = Upheavals.TestCase
 @settings(max_examples=examples(0.25))
 def test_logs_are_equal_after_any_sequence_of_leaders(turns: list[tuple[int, int]]) -> None:
     with kafkalet.Cluster(brokers=2) as cluster:
-        cluster.create_topic("t", assignments=[[1, 2]])
+        cluster.topic("t").create(assignments=[[1, 2]])
         for leader, count in turns:
-            cluster.elect_leader("t", 0, leader)
+            cluster.topic("t").move_leader(leader)
             for _ in range(count):
-                cluster.produce("t", 0, batch(b"%d" % leader))
+                cluster.topic("t").append(batch(b"%d" % leader))
         assert stored(log_of(cluster, 1)) == stored(log_of(cluster, 2))
         assert log_of(cluster, 1).high_watermark == log_of(cluster, 2).high_watermark

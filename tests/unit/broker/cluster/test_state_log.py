@@ -22,7 +22,7 @@ def stage() -> Iterator[Stage]:
 def log_of(stage: Stage, **properties: str) -> StateLog:
     """The log of a new topic with one partition and two replicas."""
     config = {"cleanup.policy": "compact"} | {name.replace("_", "."): value for name, value in properties.items()}
-    stage.cluster.create_topic("s", 1, 2, config)
+    stage.cluster.topic("s").create(1, config=config, replication_factor=2)
     node = stage.cluster._server.nodes[stage.leader("s", 0)]
     return StateLog(node.partition("s", 0), stage.clock, node.purgatory)
 
@@ -103,7 +103,7 @@ def test_too_few_replicas_refuse_records(stage: Stage) -> None:
 def test_former_leader_cannot_append(stage: Stage) -> None:
     log = log_of(stage)
     current = [log.is_current]
-    stage.cluster.elect_leader("s", 0, follower_of(log))
+    stage.cluster.topic("s").move_leader(follower_of(log))
     current.append(log.is_current)
     assert current == [True, False]
     with pytest.raises(KafkaError) as refused:
@@ -126,13 +126,13 @@ def test_replicated_records_are_answered_immediately(stage: Stage) -> None:
 
 def test_unreplicated_records_wait_for_replication(stage: Stage) -> None:
     log = log_of(stage)
-    stage.cluster.hold_replication(follower_of(log))
+    held = stage.cluster.hold_replication(follower_of(log))
     last_offset = log.append(RECORDS)
     assert not log.is_replicated(last_offset)
     waiting = log.replicated(last_offset, 1000)
     stage.settle()
     assert waiting.is_waiting
-    stage.cluster.release_replication(follower_of(log))
+    held.release()
     stage.settle()
     assert waiting.result() == Code.NONE
 
@@ -141,7 +141,7 @@ def test_replication_times_out(stage: Stage) -> None:
     log = log_of(stage)
     stage.cluster.hold_replication(follower_of(log))
     waiting = log.replicated(log.append(RECORDS), 1000)
-    stage.clock.advance(1000)
+    stage.clock.advance(milliseconds=1000)
     assert waiting.result() == Code.REQUEST_TIMED_OUT
 
 
@@ -150,7 +150,7 @@ def test_replication_fails_under_another_leader(stage: Stage) -> None:
     follower = follower_of(log)
     stage.cluster.hold_replication(follower)
     waiting = log.replicated(log.append(RECORDS), 1000)
-    stage.cluster.elect_leader("s", 0, follower)
+    stage.cluster.topic("s").move_leader(follower)
     stage.settle()
     assert waiting.result() == Code.NOT_LEADER_OR_FOLLOWER
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-import kafkalet
 from kafkalet.broker.cluster.metadata import PartitionState
+from kafkalet.clock import ManualClock
 from kafkalet.protocol.records.build import build_batch, numbered
 from tests.unit.broker.apis.asking import Asking, asking
 
@@ -17,21 +17,21 @@ WINDOWS_MS = 12_000
 
 
 @pytest.fixture
-def clock() -> kafkalet.ManualClock:
-    return kafkalet.ManualClock()
+def clock() -> ManualClock:
+    return ManualClock()
 
 
 @pytest.fixture
-def ask(clock: kafkalet.ManualClock) -> Iterator[Asking]:
+def ask(clock: ManualClock) -> Iterator[Asking]:
     with asking(brokers=3, clock=clock) as asked:
         yield asked
 
 
 def begin_move(ask: Asking, config: dict[str, str], rates: dict[int, dict[str, str]]) -> None:
     """Add broker 2 to a partition of broker 1, which has large batches."""
-    ask.cluster.create_topic("t", assignments=[[1]], config=config)
+    ask.cluster.topic("t").create(config=config, assignments=[[1]])
     for _ in range(BATCHES):
-        ask.cluster.produce("t", 0, LARGE)
+        ask.cluster.topic("t").append(LARGE)
     server = ask.cluster._server
 
     def move() -> None:
@@ -86,13 +86,13 @@ def test_replica_without_a_limit_is_copied_at_once(
     assert (state_of(ask).isr, state_of(ask).is_moving) == ([1, 2], False)
 
 
-def test_throttled_replica_continues_when_the_rate_is_below_the_limit(ask: Asking, clock: kafkalet.ManualClock) -> None:
+def test_throttled_replica_continues_when_the_rate_is_below_the_limit(ask: Asking, clock: ManualClock) -> None:
     begin_move(ask, {LEADERS: "*"}, {1: {LEADER_RATE: "1"}})
     leadership = ask.cluster._server.controller.leadership
     ask.cluster._server.call(leadership.replicate_throttled)
     assert copied(ask) == 1
     for _ in range(1, BATCHES):
-        clock.advance(WINDOWS_MS)
+        clock.advance(milliseconds=WINDOWS_MS)
         ask.cluster._server.call(leadership.replicate_throttled)
     assert (copied(ask), state_of(ask).isr, state_of(ask).is_moving) == (BATCHES, [1, 2], False)
 
@@ -109,7 +109,7 @@ def test_replica_in_sync_is_not_throttled(ask: Asking) -> None:
     begin_move(ask, {LEADERS: "*"}, {})
     ask.cluster._server.metadata.broker_config[1] = {LEADER_RATE: "1"}
     for _ in range(3):
-        ask.cluster.produce("t", 0, LARGE)
+        ask.cluster.topic("t").append(LARGE)
     assert copied(ask) == BATCHES + 3
 
 
@@ -117,6 +117,6 @@ def test_deleted_topic_with_a_throttled_replica_is_forgotten(ask: Asking) -> Non
     begin_move(ask, {LEADERS: "*"}, {1: {LEADER_RATE: "1"}})
     leadership = ask.cluster._server.controller.leadership
     assert leadership.may_replicate_throttled
-    ask.cluster.delete_topic("t")
+    ask.cluster.topic("t").delete()
     ask.cluster._server.call(leadership.replicate_throttled)
     assert not leadership.may_replicate_throttled

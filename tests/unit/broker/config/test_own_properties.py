@@ -20,8 +20,8 @@ def test_properties_of_one_broker_take_precedence() -> None:
 
 def test_properties_of_one_broker_survive_its_restart() -> None:
     with kafkalet.Cluster(2, config={2: {"broker.rack": "b"}}) as cluster:
-        cluster.stop_broker(2)
-        cluster.start_broker(2)
+        cluster.broker(2).stop()
+        cluster.broker(2).start()
         assert cluster._server.metadata.endpoints[2].rack == "b"
 
 

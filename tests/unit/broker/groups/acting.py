@@ -74,7 +74,7 @@ class Acting:
 
     def commit(self, generation: int, member_id: str, **more: Any) -> int:
         if "t" not in self.stage.cluster._server.metadata.topics:
-            self.stage.cluster.create_topic("t", 1)
+            self.stage.cluster.topic("t").create(1)
         partition = {"partition_index": 0, "committed_offset": 1, "committed_metadata": ""}
         fields = {"generation_id_or_member_epoch": generation, "member_id": member_id} | more
         pending = self.begin(Api.OFFSET_COMMIT, 8, topics=[{"name": "t", "partitions": [partition]}], **fields)

@@ -143,7 +143,7 @@ def committing(
     """A cluster with a topic "t", and a client that commits for the group "g"."""
     stage = Stage(brokers, version, **(QUICK | dict(config or {})))
     try:
-        stage.cluster.create_topic("t", partitions, brokers)
+        stage.cluster.topic("t").create(partitions, replication_factor=brokers)
         client = Committing(stage)
         client.node  # noqa: B018 - creates the internal topic
         stage.settle()

@@ -13,6 +13,6 @@ from .consuming import AT_ONCE, Consuming
 def consuming() -> Iterator[Consuming]:
     """Clients of the group "g", which computes a new target assignment after every change."""
     stage = Stage(1, **AT_ONCE)
-    stage.cluster.create_topic("t", 6)
+    stage.cluster.topic("t").create(6)
     yield Consuming(stage)
     stage.close()

@@ -44,7 +44,7 @@ def test_group_is_not_found_after_leadership_changed() -> None:
         groups = coordinator_of(client)
         shard = groups.shard_of("g")
         assert groups.shard_of("g") is shard
-        client.stage.cluster.elect_leader("__consumer_offsets", 0, 3 - client.node)
+        client.stage.cluster.topic("__consumer_offsets").move_leader(3 - client.node)
         with pytest.raises(KafkaError) as refused:
             groups.shard_of("g")
         assert refused.value.code == Code.NOT_COORDINATOR
@@ -54,7 +54,7 @@ def test_group_is_not_found_after_topic_was_deleted() -> None:
     with committing() as client:
         groups = coordinator_of(client)
         groups.shard_of("g")
-        client.stage.cluster.delete_topic("__consumer_offsets")
+        client.stage.cluster.topic("__consumer_offsets").delete()
         with pytest.raises(KafkaError) as refused:
             groups.shard_of("g")
         assert refused.value.code == Code.NOT_COORDINATOR

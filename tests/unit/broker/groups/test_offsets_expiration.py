@@ -25,14 +25,14 @@ def groups_of(client: Committing) -> list[str]:
 def test_offsets_of_simple_group_expire_separately_and_group_with_last_one() -> None:
     with committing(config=SHORT) as client:
         client.commit({0: 5})
-        client.stage.clock.advance(RETENTION_MS // 2)
+        client.stage.clock.advance(milliseconds=RETENTION_MS // 2)
         client.commit({1: 6})
-        client.stage.clock.advance(RETENTION_MS // 2 - 2 * ROUND_MS)
+        client.stage.clock.advance(milliseconds=RETENTION_MS // 2 - 2 * ROUND_MS)
         assert client.fetch(0, 1) == [5, 6]
-        client.stage.clock.advance(4 * ROUND_MS)
+        client.stage.clock.advance(milliseconds=4 * ROUND_MS)
         assert client.fetch(0, 1) == [-1, 6]
         assert groups_of(client) == ["g"]
-        client.stage.clock.advance(RETENTION_MS // 2)
+        client.stage.clock.advance(milliseconds=RETENTION_MS // 2)
         assert client.fetch(0, 1) == [-1, -1]
         assert groups_of(client) == []
         client.stage.restart()
@@ -43,11 +43,11 @@ def test_offset_with_retention_time_expires_at_that_time() -> None:
     with committing(config=SHORT) as client:
         client.commit({0: 5}, version=3, retention_time_ms=10_000)
         client.commit({1: 6}, version=3, retention_time_ms=2 * RETENTION_MS)
-        client.stage.clock.advance(11_000)
+        client.stage.clock.advance(milliseconds=11_000)
         assert client.fetch(0, 1) == [-1, 6]
-        client.stage.clock.advance(RETENTION_MS)
+        client.stage.clock.advance(milliseconds=RETENTION_MS)
         assert client.fetch(0, 1) == [-1, 6]
-        client.stage.clock.advance(RETENTION_MS)
+        client.stage.clock.advance(milliseconds=RETENTION_MS)
         assert client.fetch(0, 1) == [-1, -1]
 
 
@@ -60,14 +60,14 @@ def test_before_kip_211_each_offset_expires_separately() -> None:
 
 def test_offsets_of_subscribed_topic_do_not_expire() -> None:
     with committing(config=SHORT) as client:
-        client.stage.cluster.create_topic("u", 1)
+        client.stage.cluster.topic("u").create(1)
         members = Acting(client.stage)
         generation, [member_id] = members.stable(protocols={"range": subscription("t")})
         who: Said = {"generation_id_or_member_epoch": generation, "member_id": member_id}
         assert client.commit({0: 5}, **who) == {("t", 0): 0}
         assert client.commit({0: 5}, topic="u", **who) == {("u", 0): 0}
         for _ in range(2 * RETENTION_MS // 5000):
-            client.stage.clock.advance(5000)
+            client.stage.clock.advance(milliseconds=5000)
             members.heartbeat(generation, member_id)
         assert (client.fetch(0), client.fetch(0, topic="u")) == ([5], [-1])
         assert members.state == "Stable"
@@ -79,12 +79,12 @@ def test_offset_retention_starts_when_last_member_leaves() -> None:
         generation, [member_id] = members.stable(protocols={"range": subscription("t")})
         client.commit({0: 5}, generation_id_or_member_epoch=generation, member_id=member_id)
         for _ in range(RETENTION_MS // 5000):
-            client.stage.clock.advance(5000)
+            client.stage.clock.advance(milliseconds=5000)
             members.heartbeat(generation, member_id)
         assert members.leave(member_id) == [0]
-        client.stage.clock.advance(RETENTION_MS - 2 * ROUND_MS)
+        client.stage.clock.advance(milliseconds=RETENTION_MS - 2 * ROUND_MS)
         assert client.fetch(0) == [5]
-        client.stage.clock.advance(4 * ROUND_MS)
+        client.stage.clock.advance(milliseconds=4 * ROUND_MS)
         assert client.fetch(0) == [-1]
         assert groups_of(client) == []
 
@@ -92,10 +92,10 @@ def test_offset_retention_starts_when_last_member_leaves() -> None:
 def test_offset_with_pending_transaction_does_not_expire() -> None:
     with committing(config=SHORT) as client:
         client.commit({0: 5, 1: 6})
-        client.stage.clock.advance(RETENTION_MS - 500)
+        client.stage.clock.advance(milliseconds=RETENTION_MS - 500)
         producer = client.begin_transaction()
         client.commit_in(producer, {0: 50})
-        client.stage.clock.advance(1000)
+        client.stage.clock.advance(milliseconds=1000)
         remove_expired(client.shard)
         assert client.fetch(0, 1) == [5, -1]
         client.end_transaction(producer, committed=True)
@@ -107,7 +107,7 @@ def test_expiration_that_cannot_be_written_is_retried(
 ) -> None:
     with committing(config=SHORT) as client:
         client.commit({0: 5})
-        client.stage.clock.advance(RETENTION_MS - 500)
+        client.stage.clock.advance(milliseconds=RETENTION_MS - 500)
         shard = client.shard
 
         def refuse(*_: object, **__: object) -> int:
@@ -115,7 +115,7 @@ def test_expiration_that_cannot_be_written_is_retried(
 
         with monkeypatch.context() as patched:
             patched.setattr(shard.log, "append_encoded", refuse)
-            client.stage.clock.advance(1000)
+            client.stage.clock.advance(milliseconds=1000)
             remove_expired(shard)
         assert "cannot remove" in caplog.text
         assert client.fetch(0) == [5]
@@ -125,7 +125,7 @@ def test_expiration_that_cannot_be_written_is_retried(
 
 def test_offsets_are_removed_with_deleted_topic() -> None:
     with committing() as client:
-        client.stage.cluster.create_topic("u", 1)
+        client.stage.cluster.topic("u").create(1)
         client.commit({0: 5, 2: 7})
         client.commit({0: 8}, topic="u")
         client.stage.ask(Api.DELETE_TOPICS, 3, 1, topic_names=["t"], timeout_ms=1000)

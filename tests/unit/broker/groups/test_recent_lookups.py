@@ -50,7 +50,7 @@ def test_more_than_twice_as_many_closed_connections_as_members_expect_more() -> 
 
 def test_old_lookups_are_ignored() -> None:
     lookups, _, clock = looked_up("g", "g", "g")
-    clock.advance(RECENT_MS + 1)
+    clock.advance(milliseconds=RECENT_MS + 1)
     assert not lookups.expects_more("g", 1)
 
 
@@ -71,13 +71,13 @@ def test_closed_connections_are_pruned_without_further_lookups() -> None:
     lookups, clients, clock = looked_up("g", "other")
     for client in clients:
         client.close("test")
-    clock.advance(2 * RECENT_MS)
+    clock.advance(milliseconds=2 * RECENT_MS)
     assert len(lookups) == 0
 
 
 def test_old_connections_are_pruned_during_constant_lookups() -> None:
     lookups, _, clock = looked_up("g")
     for _ in range(100):
-        clock.advance(RECENT_MS // 4)
+        clock.advance(milliseconds=RECENT_MS // 4)
         lookups.note("g", FakeClient())
     assert len(lookups) <= 9

@@ -54,7 +54,7 @@ def test_replication_timeout_is_mapped_for_clients() -> None:
     with committing(2) as client:
         client.stage.cluster.hold_replication(3 - client.node)
         waiting = client.shard.replicated(client.shard.append([RECORD]))
-        client.stage.clock.advance(5000)
+        client.stage.clock.advance(milliseconds=5000)
         assert waiting.result() == Code.COORDINATOR_NOT_AVAILABLE
 
 
@@ -65,7 +65,7 @@ def test_close_of_shard_closes_groups() -> None:
         waiting = members.join(member_id)
         assert waiting.is_waiting
         shard = client.shard
-        client.stage.cluster.elect_leader("__consumer_offsets", 0, 3 - client.node)
+        client.stage.cluster.topic("__consumer_offsets").move_leader(3 - client.node)
         client.stage.settle()
         assert shard.groups == {}
         assert waiting.answer()["error_code"] == Code.NOT_COORDINATOR

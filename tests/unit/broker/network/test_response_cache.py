@@ -25,6 +25,7 @@ from kafkalet.protocol.messages.api_versions import ApiVersionsRequest
 from kafkalet.protocol.messages.metadata import MetadataRequest
 from kafkalet.protocol.schema import Request
 from kafkalet.storage.failures import StorageFailed
+from kafkalet.testing import layout
 from tests.profile import examples
 from tests.unit.broker.apis.asking import Asking, NoClient
 
@@ -164,10 +165,10 @@ class Changes:
         return min(self.server.nodes)
 
     def create(self, name: str, partitions: int, replicas: int) -> None:
-        self.cluster.create_topic(name, partitions, replicas)
+        self.cluster.topic(name).create(partitions, replication_factor=replicas)
 
     def delete(self, name: str) -> None:
-        self.cluster.delete_topic(name)
+        self.cluster.topic(name).delete()
 
     def add_partition(self, name: str) -> None:
         count = len(self.server.metadata.topics[name].partitions)
@@ -176,13 +177,13 @@ class Changes:
 
     def stop(self, node: int) -> None:
         if len(self.server.nodes) > 1:
-            self.cluster.stop_broker(node)
+            self.cluster.broker(node).stop()
 
     def start(self, node: int) -> None:
-        self.cluster.start_broker(node)
+        self.cluster.broker(node).start()
 
     def elect(self, name: str, node: int) -> None:
-        self.cluster.elect_leader(name, 0, node)
+        self.cluster.topic(name).move_leader(node)
 
     def new_epoch(self, name: str) -> None:
         self.cluster.topic(name).new_leader_epoch()
@@ -195,7 +196,7 @@ class Changes:
         self.cluster.hold_replication(node)
 
     def release(self, node: int) -> None:
-        self.cluster.release_replication(node)
+        self.server.call(lambda: self.server.release_replication(node, None, None))
 
     def send(self, name: str) -> None:
         if name in self.server.metadata.topics:
@@ -208,20 +209,20 @@ class Changes:
         self.cluster.topic(name).shrink_isr(node)
 
     def expand(self, name: str) -> None:
-        self.cluster.topic(name).expand_isr()
+        layout.expand_isr(self.cluster, name)
 
     def take_offline(self, name: str, node: int | None) -> None:
         self.cluster.topic(name).take_offline(broker=node)
 
     def bring_online(self, name: str) -> None:
-        self.cluster.topic(name).bring_online()
+        layout.bring_online(self.cluster, name)
 
     def fail_directory(self, node: int) -> None:
         if sum(not broker.node.directories.have_all_failed for broker in self.server.brokers.values()) > 1:
             self.cluster.fail_log_dir(broker=node)
 
     def restore_directory(self, node: int) -> None:
-        self.cluster.restore_log_dir(broker=node)
+        self.server.call(lambda: self.server.restore_log_directory(node, 0))
 
     def alter_config(self, name: str, value: int) -> None:
         configs = [{"name": "retention.ms", "value": str(value)}]
@@ -250,7 +251,7 @@ STEP = st.one_of([st.tuples(st.just(name), arguments) for name, arguments in STE
 @given(st.lists(STEP, min_size=1, max_size=12))
 def test_a_kept_answer_is_the_one_that_the_handler_would_build(three_brokers: Kept, steps: list[Any]) -> None:
     three_brokers.cluster.reset()
-    three_brokers.cluster.create_topic("a", 2, 3)
+    three_brokers.cluster.topic("a").create(2, replication_factor=3)
     changes = Changes(three_brokers)
     three_brokers.check()
     for name, arguments in steps:
@@ -282,7 +283,7 @@ def count_calls(monkeypatch: pytest.MonkeyPatch, module: Any) -> list[Any]:
 def test_the_handler_is_not_called_again(
     kept: Kept, monkeypatch: pytest.MonkeyPatch, module: Any, request_: Request
 ) -> None:
-    kept.cluster.create_topic("a")
+    kept.cluster.topic("a").create()
     calls = count_calls(monkeypatch, module)
     first = kept.route(request_, 3)
     assert kept.route(request_, 3) == first
@@ -300,7 +301,7 @@ def test_a_request_for_a_missing_topic_creates_it_again(kept: Kept) -> None:
     for _ in range(2):
         kept.route(named("new", creates=True), 9)
         assert "new" in kept.cluster._server.metadata.topics
-        kept.cluster.delete_topic("new")
+        kept.cluster.topic("new").delete()
 
 
 def test_a_refused_client_name_reaches_the_handler(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -354,7 +355,7 @@ def test_a_long_request_is_handled_each_time(kept: Kept, monkeypatch: pytest.Mon
     calls = count_calls(monkeypatch, metadata)
     names = [f"topic-{number:04}" for number in range(200)]
     for name in names:
-        kept.cluster.create_topic(name)
+        kept.cluster.topic(name).create()
     for _ in range(2):
         kept.route(named(*names), 9)
     assert len(calls) == 2

@@ -72,7 +72,7 @@ def test_producer_over_quota_is_muted() -> None:
     bench = Bench(USER, **{PRODUCE: 10_000.0})
     assert [bench.produce(20_000) for _ in range(7)] == [0, 0, 0, 0, 0, 2000, 4000]
     assert bench.client.muted_ms == [2000, 4000]
-    bench.clock.advance(11_000)
+    bench.clock.advance(milliseconds=11_000)
     assert bench.produce(20_000) == 0
 
 
@@ -135,7 +135,7 @@ def test_strict_mutations_over_quota_are_refused() -> None:
         throttling.mutate(5, True, context)
     assert refused.value.code is Code.THROTTLING_QUOTA_EXCEEDED
     assert context.throttle_ms == 1500
-    bench.clock.advance(1500)
+    bench.clock.advance(milliseconds=1500)
     throttling.mutate(5, True, context)
 
 
@@ -154,7 +154,7 @@ def test_connections_over_quota_are_delayed_and_not_counted() -> None:
     assert connect("127.0.0.1") == 500
     assert connect("127.0.0.1") == 500
     assert connect("10.0.0.1") == 0, "each address is measured separately"
-    bench.clock.advance(500)
+    bench.clock.advance(milliseconds=500)
     assert connect("127.0.0.1") == 0
 
 
@@ -192,7 +192,7 @@ def test_unused_meters_are_dropped() -> None:
     for number in range(MANY_METERS):
         bench.context.client_id = f"c{number}"
         bench.produce(1)
-    bench.clock.advance(FORGET_MS + 1)
+    bench.clock.advance(milliseconds=FORGET_MS + 1)
     bench.context.client_id = "another"
     bench.produce(1)
     assert len(bench.throttling._meters) == 1
@@ -203,7 +203,7 @@ def test_unused_buckets_are_dropped() -> None:
     for number in range(MANY_METERS):
         bench.context.client_id = f"c{number}"
         bench.throttling.mutate(1, True, bench.context)
-    bench.clock.advance(FORGET_MS + 1)
+    bench.clock.advance(milliseconds=FORGET_MS + 1)
     bench.context.client_id = "another"
     bench.throttling.mutate(1, True, bench.context)
     assert len(bench.throttling._buckets) == 1

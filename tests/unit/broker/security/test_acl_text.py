@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafkalet.broker.security.acl import Acl, Operation, PatternType, Permission, ResourceType
-from kafkalet.broker.security.acl_text import EXAMPLES, GRAMMAR, acl_text, parse_acls
+from kafkalet.broker.security.acl_text import EXAMPLES, GRAMMAR, parse_acls
 
 T = ResourceType.TOPIC
 LITERAL, PREFIXED = PatternType.LITERAL, PatternType.PREFIXED
@@ -124,7 +124,7 @@ def test_example_is_valid(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["alice:read:topic:orders*", "deny:*:all:group:* from 10.0.0.7", "a:b:alter:cluster"])
 def test_text_of_an_acl_is_what_was_parsed(text: str) -> None:
-    assert acl_text(one(text)) == text
+    assert str(one(text)) == text
 
 
 @given(st.text())
@@ -133,4 +133,4 @@ def test_any_text_is_parsed_or_refused(text: str) -> None:
         acls = parse_acls(text)
     except ValueError:
         return
-    assert [parse_acls(acl_text(acl)) for acl in acls] == [[acl] for acl in acls]
+    assert [parse_acls(str(acl)) for acl in acls] == [[acl] for acl in acls]

@@ -88,10 +88,10 @@ def test_removed_token_has_no_credential() -> None:
     clock = ManualClock(NOW)
     tokens = tokens_at(clock)
     tokens.create("t", user("a"), user("a"), (), 1000)
-    clock.advance(1000)
+    clock.advance(milliseconds=1000)
     tokens.remove_expired()
     assert tokens.token_credential(SHA_256, "t") is not None
-    clock.advance(1)
+    clock.advance(milliseconds=1)
     assert tokens.token_credential(SHA_256, "t") is not None
     tokens.remove_expired()
     assert tokens.token_credential(SHA_256, "t") is None
@@ -104,7 +104,7 @@ def test_next_expiry_is_that_of_first_token() -> None:
     tokens.create("t", user("a"), user("a"), (), 5000)
     tokens.create("u", user("a"), user("a"), (), 3000)
     assert tokens.quiet_ms() == 3000
-    clock.advance(4000)
+    clock.advance(milliseconds=4000)
     assert tokens.quiet_ms() == 0
 
 

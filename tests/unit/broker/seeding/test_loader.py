@@ -31,7 +31,7 @@ def written(tmp_path: Path, *entries: dict[str, Any]) -> str:
 
 
 def records(broker: Broker, topic: str, partition: int = 0) -> list[Record]:
-    return [record for batch in broker.log(topic, partition).batches for record in batch.records()]
+    return [record for batch in broker.topic(topic).log(partition).batches for record in batch.records()]
 
 
 async def loaded(path: str, *topics: NewTopic, columns: Columns = Columns()) -> list[list[Record]]:  # noqa: B008
@@ -105,7 +105,7 @@ def test_batches_hold_at_most_a_thousand_records(tmp_path: Path) -> None:
         async with Broker() as broker:
             path = written(tmp_path, *({"value": "x"} for _ in range(2 * BATCH_RECORDS + 1)))
             assert await load(broker._server, "t", path) == 2 * BATCH_RECORDS + 1
-            return [batch.count for batch in broker.log("t").batches]
+            return [batch.count for batch in broker.topic("t").log().batches]
 
     assert run(counts()) == [BATCH_RECORDS, BATCH_RECORDS, 1]
 
@@ -114,7 +114,7 @@ def test_batches_respect_max_message_bytes(tmp_path: Path) -> None:
     async def sizes() -> list[int]:
         async with Broker(topics=[NewTopic("t", 1, {"max.message.bytes": "1000"})]) as broker:
             await load(broker._server, "t", written(tmp_path, *({"value": "x" * 300} for _ in range(10))))
-            return [batch.size for batch in broker.log("t").batches]
+            return [batch.size for batch in broker.topic("t").log().batches]
 
     found = run(sizes())
     assert len(found) == 5
@@ -138,7 +138,7 @@ def test_invalid_record_is_reported_and_nothing_is_loaded(
         async with Broker(topics=[NewTopic("t", 1, config)], clock=ManualClock(NOW_MS)) as broker:
             with pytest.raises(LoadError) as failed:
                 await load(broker._server, "t", written(tmp_path, *good, bad, {"key": "k", "value": "v"}))
-            return str(failed.value), broker.log("t").log_end_offset
+            return str(failed.value), broker.topic("t").log().log_end_offset
 
     text, log_end_offset = run(refused())
     assert text.startswith(f"{tmp_path}/a.jsonl:{BATCH_RECORDS + 6}: "), text

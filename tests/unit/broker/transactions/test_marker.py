@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-import kafkalet
 from kafkalet.broker.transactions.marker import Marker, write_marker
+from kafkalet.clock import ManualClock
 from kafkalet.protocol.errors import Code
+from kafkalet.testing.hold import Hold
 from tests.wire.brokers import Wire, batch, on_the_wire
 
 MARKER = Marker(producer_id=7, producer_epoch=1, coordinator_epoch=3, committed=True)
@@ -14,7 +15,7 @@ MARKER = Marker(producer_id=7, producer_epoch=1, coordinator_epoch=3, committed=
 
 @pytest.fixture
 def wire() -> Iterator[Wire]:
-    with on_the_wire(2, clock=kafkalet.ManualClock()) as opened:
+    with on_the_wire(2, clock=ManualClock()) as opened:
         yield opened
 
 
@@ -30,20 +31,19 @@ def write(wire: Wire, marker: Marker = MARKER, *, topic: str = "t", leader: bool
 
 def advance(wire: Wire, ms: int) -> None:
     clock = wire.cluster._server.clock
-    assert isinstance(clock, kafkalet.ManualClock)
-    wire.cluster._server.call(lambda: clock.advance(ms))
+    assert isinstance(clock, ManualClock)
+    wire.cluster._server.call(lambda: clock.advance(milliseconds=ms))
 
 
-def hold(wire: Wire) -> int:
-    """Hold back the only follower and return its id."""
+def hold(wire: Wire) -> Hold:
+    """Hold back the only follower."""
     follower = 3 - wire.cluster._server.metadata.topics["t"].partitions[0].leader
-    wire.cluster.hold_replication(follower, "t")
-    return follower
+    return wire.cluster.hold_replication(follower, "t")
 
 
 def test_marker_has_bytes_of_kafka(wire: Wire) -> None:
     assert write(wire) == [Code.NONE]
-    [found] = wire.cluster.log("t").batches
+    [found] = wire.cluster.topic("t").log().batches
     [record] = found.records()
     assert (found.is_control, found.is_transactional, found.producer_id, found.producer_epoch) == (True, True, 7, 1)
     assert (record.key, record.value) == (b"\0\0\0\1", b"\0\0\0\0\0\3")
@@ -56,9 +56,9 @@ def test_marker_has_bytes_of_kafka(wire: Wire) -> None:
     [{"compression.type": "gzip"}, {"message.timestamp.type": "LogAppendTime"}, {"compression.type": "uncompressed"}],
 )
 def test_marker_is_appended_unchanged_to_converting_topics(wire: Wire, config: dict[str, str]) -> None:
-    wire.cluster.create_topic("other", 1, 1, config)
+    wire.cluster.topic("other").create(1, config=config, replication_factor=1)
     assert write(wire, topic="other") == [Code.NONE]
-    [found] = wire.cluster.log("other").batches
+    [found] = wire.cluster.topic("other").log().batches
     assert (found.is_control, len(found.records())) == (True, 1)
 
 
@@ -74,16 +74,16 @@ def test_older_epochs_are_refused(wire: Wire) -> None:
 
 
 def test_marker_completes_after_replication(wire: Wire) -> None:
-    follower = hold(wire)
+    held = hold(wire)
     codes = write(wire)
     advance(wire, 10_000)
     assert codes == []
-    wire.cluster.release_replication(follower, "t")
+    held.release()
     wire.until(lambda: codes == [Code.NONE])
 
 
 def test_replication_of_marker_times_out() -> None:
-    with on_the_wire(2, clock=kafkalet.ManualClock(), config={"request.timeout.ms": "1200"}) as wire:
+    with on_the_wire(2, clock=ManualClock(), config={"request.timeout.ms": "1200"}) as wire:
         hold(wire)
         codes = write(wire)
         advance(wire, 1199)

@@ -82,7 +82,7 @@ def test_tombstone_is_removed_in_the_first_round_after_its_delete_horizon(place:
     place.put("aA", "b")
     place.clean()
     assert place.kept_keys() == "Ab"
-    place.clock.advance(DAY_MS)
+    place.clock.advance(milliseconds=DAY_MS)
     place.put("c")
     place.clean()
     assert place.kept_keys() == "bc"
@@ -197,9 +197,9 @@ def test_new_segment_has_the_modification_time_of_the_last_old_one(tmp_path: Pat
     place = CleanedPlace(tmp_path / "data")
     place.put("a")
     place.log.roll()
-    place.clock.advance(5000)
+    place.clock.advance(milliseconds=5000)
     place.put("b")
-    place.clock.advance(5000)
+    place.clock.advance(milliseconds=5000)
     place.clean()
     assert place.log.segments.first.modified_ms == T0 + 5000
     for suffix in ("log", "index", "timeindex"):
@@ -250,7 +250,7 @@ def test_old_files_are_deleted_after_the_delay(tmp_path: Path) -> None:
     place.clean()
     deleted = [f"{offset:020d}.log.deleted" for offset in range(0, 10, 2)]
     assert names(place) == sorted([f"{0:020d}.log", *deleted, f"{10:020d}.log"])
-    place.clock.advance(COMPACTED.file_delete_delay_ms)
+    place.clock.advance(milliseconds=COMPACTED.file_delete_delay_ms)
     assert names(place) == [f"{0:020d}.log", f"{10:020d}.log"]
 
 
@@ -269,7 +269,7 @@ def test_range_of_an_old_segment_stays_readable(tmp_path: Path) -> None:
     place.put("ab")
     place.clean()  # renames the new segment to the name that the old one has now
     assert [each.offset for batch in batches(old.read()) for each in batch.records()] == [0, 1]
-    place.clock.advance(COMPACTED.file_delete_delay_ms)
+    place.clock.advance(milliseconds=COMPACTED.file_delete_delay_ms)
     assert [each.offset for batch in batches(old.read()) for each in batch.records()] == [0, 1]
 
 
@@ -513,7 +513,7 @@ def test_index_has_entries_for_batches(place: CleanedPlace) -> None:
 def test_full_index_makes_the_log_uncleanable(tmp_path: Path) -> None:
     place = CleanedPlace(tmp_path / "data", COMPACTED._replace(index_interval_bytes=0))
     for key in "abcdef":
-        place.clock.advance(1)
+        place.clock.advance(milliseconds=1)
         place.put(key)
     place.log.reconfigure(COMPACTED._replace(index_interval_bytes=0, segment_index_bytes=36))
     assert place.clean() is None
@@ -532,11 +532,11 @@ def test_old_releases_set_no_delete_horizon(tmp_path: Path) -> None:
     place.put("aA")
     place.clean()
     assert [batch.delete_horizon_ms for batch in place.batches()] == [None]
-    place.clock.advance(DAY_MS)
+    place.clock.advance(milliseconds=DAY_MS)
     place.put("b")
     place.clean()
     assert place.kept_keys() == "Ab"  # the clean segment is not a day newer than that of the tombstone
-    place.clock.advance(DAY_MS)
+    place.clock.advance(milliseconds=DAY_MS)
     place.put("c")
     place.clean()
     assert place.kept_keys() == "bc"
@@ -557,7 +557,7 @@ def test_last_batch_of_a_round_stays_without_records(tmp_path: Path, where: str,
 def test_many_old_files_are_deleted_in_several_turns(tmp_path: Path) -> None:
     place = filled(tmp_path, segments=25)
     place.clean()
-    place.clock.advance(COMPACTED.file_delete_delay_ms)
+    place.clock.advance(milliseconds=COMPACTED.file_delete_delay_ms)
     assert len([name for name in place.names() if name.endswith(".log.deleted")]) == 5
-    place.clock.advance(1)
+    place.clock.advance(milliseconds=1)
     assert not [name for name in place.names() if name.endswith(".deleted")]

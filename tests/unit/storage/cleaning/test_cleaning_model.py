@@ -76,7 +76,7 @@ class Model:
         elif isinstance(step, Clean):
             self.clean(step)
         elif step.what == "wait":
-            place.clock.advance(HOUR_MS + 1)
+            place.clock.advance(milliseconds=HOUR_MS + 1)
         elif step.what == "roll":
             if place.log.segments.active.size_bytes:
                 place.log.roll()

@@ -66,7 +66,7 @@ def test_expired_segments_are_deleted_with_both_policies(tmp_path: Path, policy:
     place = CleanedPlace(tmp_path / "data", COMPACTED._replace(cleanup_policy=frozenset(policy), retention_ms=1000))
     place.put("ab")
     place.log.roll()
-    place.clock.advance(1001)
+    place.clock.advance(milliseconds=1001)
     place.cleaner.delete_old_segments()
     assert bases(place.log) == left
 
@@ -75,7 +75,7 @@ def test_logs_that_are_not_compacted_are_left_to_retention(tmp_path: Path) -> No
     place = CleanedPlace(tmp_path / "data", COMPACTED._replace(cleanup_policy=frozenset({"delete"}), retention_ms=1))
     place.put("ab")
     place.log.roll()
-    place.clock.advance(1000)
+    place.clock.advance(milliseconds=1000)
     assert place.cleaner.delete_old_segments() == []
 
 
@@ -124,7 +124,7 @@ def test_retention_aborts_the_round(tmp_path: Path) -> None:
     place.put("ab")
     place.log.roll()
     place.log.reconfigure(place.log.config._replace(retention_ms=1))
-    place.clock.advance(10)
+    place.clock.advance(milliseconds=10)
     found = run(place.cleaner.clean_filthiest(CleanerSettings(), place.clock.now_ms()), place.log.apply_retention)
     assert found == (place.log, None)
     assert bases(place.log) == [2]

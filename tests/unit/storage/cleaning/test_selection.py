@@ -69,22 +69,22 @@ def test_records_older_than_max_compaction_lag_force_a_round(tmp_path: Path) -> 
     place = made(tmp_path, COMPACTED._replace(min_cleanable_dirty_ratio=1.0, max_compaction_lag_ms=HOUR_MS))
     place.cleaner.state.set_offset(place.key, 4)
     assert selected(place) is None
-    place.clock.advance(HOUR_MS)
+    place.clock.advance(milliseconds=HOUR_MS)
     assert selected(place) is None
-    place.clock.advance(1)
+    place.clock.advance(milliseconds=1)
     assert selected(place) == (4, 6)
 
 
 def test_segments_younger_than_min_compaction_lag_are_excluded(tmp_path: Path) -> None:
     place = made(tmp_path, COMPACTED._replace(min_compaction_lag_ms=HOUR_MS), segments=1)
-    place.clock.advance(1000)
+    place.clock.advance(milliseconds=1000)
     place.put("ab")
     place.log.roll()
-    place.clock.advance(HOUR_MS - 1000 - 1)
+    place.clock.advance(milliseconds=HOUR_MS - 1000 - 1)
     assert selected(place) is None
-    place.clock.advance(1)
+    place.clock.advance(milliseconds=1)
     assert selected(place) == (0, 2)
-    place.clock.advance(1000)
+    place.clock.advance(milliseconds=1000)
     assert selected(place) == (0, 4)
 
 
@@ -149,7 +149,7 @@ def test_filthiest_log_is_selected_first(tmp_path: Path) -> None:
 def test_quiet_time_ends_when_the_lag_has_passed(tmp_path: Path) -> None:
     place = made(tmp_path, COMPACTED._replace(min_compaction_lag_ms=HOUR_MS))
     assert quiet_ms(place.logs(), place.cleaner.state, place.clock.now_ms()) == HOUR_MS
-    place.clock.advance(HOUR_MS)
+    place.clock.advance(milliseconds=HOUR_MS)
     assert quiet_ms(place.logs(), place.cleaner.state, place.clock.now_ms()) == 0
 
 

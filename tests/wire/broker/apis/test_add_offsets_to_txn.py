@@ -26,7 +26,7 @@ def test_partition_of_the_group_receives_a_marker(tx: Tx) -> None:
     tx.wire.ask("FindCoordinator", 3, {"key": "group", "key_type": 0})
     assert tx.add_offsets("group") == Code.NONE
     assert tx.end() == Code.NONE
-    [marker] = tx.wire.cluster.log("__consumer_offsets", partition_of("group", 50)).batches
+    [marker] = tx.wire.cluster.topic("__consumer_offsets").log(partition_of("group", 50)).batches
     assert marker.is_control
 
 

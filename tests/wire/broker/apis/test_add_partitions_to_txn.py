@@ -70,7 +70,7 @@ def test_other_producer_id_is_refused(tx: Tx) -> None:
 def test_next_transaction_can_begin_immediately(tx: Tx) -> None:
     for _ in range(20):
         tx.commit(b"a")
-    assert tx.wire.cluster.log("t").last_stable_offset == 2 * 20  # each record is followed by a marker
+    assert tx.wire.cluster.topic("t").log().last_stable_offset == 2 * 20  # each record is followed by a marker
 
 
 @pytest.mark.parametrize("version", [4, 5])
@@ -125,7 +125,7 @@ def test_request_without_transactions_has_no_response(tx: Tx) -> None:
 
 
 def test_transaction_with_2000_partitions_ends_in_every_partition(tx: Tx) -> None:
-    tx.wire.cluster.create_topic("many", 2000)
+    tx.wire.cluster.topic("many").create(2000)
     topics = [{"name": "many", "partitions": list(range(2000))}]
     answer = tx.wire.ask("AddPartitionsToTxn", 3, {**tx.who, "topics": topics})
     assert set(flat(answer["topics"]).values()) == {Code.NONE}

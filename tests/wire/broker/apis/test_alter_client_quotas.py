@@ -97,7 +97,7 @@ def test_producer_over_quota_receives_the_throttle_time_and_is_muted() -> None:
         assert answer["throttle_time_ms"] in range(2000, 2100)
         sent = connection.send("ApiVersions", 0, {})
         assert not connection.has_answer(sent, 0.1)
-        broker._server.call(lambda: clock.advance(2100))
+        broker._server.call(lambda: clock.advance(milliseconds=2100))
         assert connection.receive(sent)["error_code"] == 0
         connection.close()
 
@@ -114,7 +114,7 @@ def test_connection_over_quota_is_delayed_and_closed() -> None:
         turned_away = Connection("127.0.0.1", broker.port)
         sent = turned_away.send("ApiVersions", 0, {})
         assert not turned_away.has_answer(sent, 0.1)
-        broker._server.call(lambda: clock.advance(1000))
+        broker._server.call(lambda: clock.advance(milliseconds=1000))
         try:
             turned_away.receive(sent)
         except (Closed, OSError):

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-import kafkalet
 from kafkalet.broker.security.acl import Operation, ResourceType
+from kafkalet.clock import ManualClock
 from kafkalet.protocol.errors import Code
 
 from .secured import SECRET_KEY, SECURED, WITH_TOKENS, created, secured
@@ -17,7 +17,7 @@ RELEASES = ("2.8", "3.9", "4.4")
 
 
 def test_token_belongs_to_client_and_has_default_times() -> None:
-    with secured(clock=kafkalet.ManualClock(NOW)) as users:
+    with secured(clock=ManualClock(NOW)) as users:
         token = created(users, "alice")
     assert token["error_code"] == 0
     assert (token["principal_type"], token["principal_name"]) == ("User", "alice")
@@ -39,7 +39,7 @@ def test_secret_is_hmac_of_id_with_secret_key() -> None:
 )
 def test_lifetime_is_at_most_that_of_cluster(asked_ms: int, lifetime_ms: int) -> None:
     config = {"delegation.token.max.lifetime.ms": "10000", "delegation.token.expiry.time.ms": "5000"}
-    with secured(WITH_TOKENS | config, clock=kafkalet.ManualClock(NOW)) as users:
+    with secured(WITH_TOKENS | config, clock=ManualClock(NOW)) as users:
         token = created(users, "alice", max_lifetime_ms=asked_ms)
     expires_ms = NOW + min(5000, lifetime_ms)
     assert (token["expiry_timestamp_ms"], token["max_timestamp_ms"]) == (expires_ms, NOW + lifetime_ms)

@@ -59,12 +59,11 @@ def test_response_waits_for_the_replicas() -> None:
         node = wire.ask("FindCoordinator", 3, {"key": "g", "key_type": 0})["node_id"]
         wire.ask("JoinGroup", 5, join_body("g"), node)
         followers = [follower for follower in (1, 2, 3) if follower != node]
-        for follower in followers:
-            wire.cluster.hold_replication(follower)
+        holds = [wire.cluster.hold_replication(follower) for follower in followers]
         with wire.waiting("DeleteGroups", 2, {"groups_names": ["g"]}, node) as receive:
             assert names(wire.ask("ListGroups", 4, {}, node)) == []
-            for follower in followers:
-                wire.cluster.release_replication(follower)
+            for held in holds:
+                held.release()
             assert [result["error_code"] for result in receive()["results"]] == [Code.NONE]
 
 
@@ -75,7 +74,7 @@ def test_unreplicated_deletion_returns_coordinator_not_available_after_the_timeo
         wire.ask("JoinGroup", 5, join_body("g"), node)
         wire.cluster.hold_replication(node % 3 + 1)
         with wire.waiting("DeleteGroups", 2, {"groups_names": ["g"]}, node) as receive:
-            wire.cluster._server.call(lambda: clock.advance(5000))
+            wire.cluster._server.call(lambda: clock.advance(milliseconds=5000))
             assert [result["error_code"] for result in receive()["results"]] == [Code.COORDINATOR_NOT_AVAILABLE]
 
 

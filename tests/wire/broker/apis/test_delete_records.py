@@ -30,10 +30,10 @@ def shared() -> Iterator[Wire]:
 @pytest.fixture
 def wire(shared: Wire) -> Wire:
     """One broker with five records in "t"."""
-    shared.cluster.delete_topic("t")
-    shared.cluster.create_topic("t", 1)
-    shared.cluster.produce("t", 0, batch(b"0", b"1", b"2"))
-    shared.cluster.produce("t", 0, batch(b"3", b"4"))
+    shared.cluster.topic("t").delete()
+    shared.cluster.topic("t").create(1)
+    shared.cluster.topic("t").append(batch(b"0", b"1", b"2"))
+    shared.cluster.topic("t").append(batch(b"3", b"4"))
     return shared
 
 
@@ -41,7 +41,7 @@ def wire(shared: Wire) -> Wire:
 def three() -> Iterator[Wire]:
     """Three brokers with five records in "t", which broker 1 leads, and a manual clock."""
     with on_the_wire(3, clock=ManualClock()) as wire:
-        wire.cluster.produce("t", 0, batch(b"0", b"1", b"2", b"3", b"4"))
+        wire.cluster.topic("t").append(batch(b"0", b"1", b"2", b"3", b"4"))
         yield wire
 
 
@@ -49,7 +49,7 @@ def three() -> Iterator[Wire]:
 @pytest.mark.parametrize(("offset", "low_watermark"), [(2, 2), (3, 3), (5, 5), (-1, 5), (0, 0)])
 def test_response_contains_the_new_low_watermark(wire: Wire, version: int, offset: int, low_watermark: int) -> None:
     assert code_and_watermark(wire.ask("DeleteRecords", version, body(offset))) == (Code.NONE, low_watermark)
-    assert wire.cluster.log("t").log_start_offset == low_watermark
+    assert wire.cluster.topic("t").log().log_start_offset == low_watermark
 
 
 @pytest.mark.parametrize("offset", [6, -2, -100])
@@ -79,21 +79,21 @@ def test_last_offset_of_a_duplicate_partition_counts(wire: Wire) -> None:
 
 @pytest.mark.parametrize(("policy", "code"), [("compact", 44), ("compact,delete", 0), ("delete", 0)])
 def test_compacted_topic_keeps_its_records(wire: Wire, policy: str, code: int) -> None:
-    wire.cluster.create_topic("policy", 1, config={"cleanup.policy": policy})
+    wire.cluster.topic("policy").create(1, config={"cleanup.policy": policy})
     assert code_and_watermark(wire.ask("DeleteRecords", 2, body(0, topic="policy")))[0] == code
-    wire.cluster.delete_topic("policy")
+    wire.cluster.topic("policy").delete()
 
 
 def test_internal_topic_is_refused(wire: Wire) -> None:
-    wire.cluster.create_topic("__consumer_offsets", 1)
+    wire.cluster.topic("__consumer_offsets").create(1)
     answer = wire.ask("DeleteRecords", 2, body(0, topic="__consumer_offsets"))
     assert code_and_watermark(answer) == (Code.INVALID_TOPIC_EXCEPTION, -1)
-    wire.cluster.delete_topic("__consumer_offsets")
+    wire.cluster.topic("__consumer_offsets").delete()
 
 
 def test_files_are_kept_until_a_whole_segment_can_be_deleted(wire: Wire) -> None:
     wire.ask("DeleteRecords", 2, body(4))
-    assert [batch.base_offset for batch in wire.cluster.log("t").batches] == [0, 3]
+    assert [batch.base_offset for batch in wire.cluster.topic("t").log().batches] == [0, 3]
 
 
 # Replicas
@@ -110,10 +110,10 @@ def test_followers_adopt_the_log_start_offset_of_the_leader(three: Wire) -> None
 
 
 def test_response_waits_for_the_last_follower(three: Wire) -> None:
-    three.cluster.hold_replication(2)
+    held = three.cluster.hold_replication(2)
     with three.waiting("DeleteRecords", 2, body(2)) as receive:
-        assert three.cluster.log("t").log_start_offset == 2
-        three.cluster.release_replication(2)
+        assert three.cluster.topic("t").log().log_start_offset == 2
+        held.release()
         assert code_and_watermark(receive()) == (Code.NONE, 2)
 
 
@@ -122,13 +122,13 @@ def test_timeout_returns_the_low_watermark_from_before_the_wait(three: Wire) -> 
     clock = three.cluster._server.clock
     assert isinstance(clock, ManualClock)
     with three.waiting("DeleteRecords", 2, body(2, timeout_ms=1000)) as receive:
-        three.cluster._server.call(lambda: clock.advance(1000))
+        three.cluster._server.call(lambda: clock.advance(milliseconds=1000))
         assert code_and_watermark(receive()) == (Code.REQUEST_TIMED_OUT, 0)
 
 
 def test_response_waits_for_a_follower_that_has_never_fetched(three: Wire) -> None:
     three.cluster.hold_replication(3)
-    three.cluster.elect_leader("t", 0, 2)
+    three.cluster.topic("t").move_leader(2)
     assert code_and_watermark(three.ask("DeleteRecords", 2, body(2, timeout_ms=0), node=2)) == (
         Code.REQUEST_TIMED_OUT,
         -1,
@@ -136,26 +136,26 @@ def test_response_waits_for_a_follower_that_has_never_fetched(three: Wire) -> No
 
 
 def test_response_does_not_wait_for_an_offline_broker(three: Wire) -> None:
-    three.cluster.stop_broker(3)
+    three.cluster.broker(3).stop()
     assert code_and_watermark(three.ask("DeleteRecords", 2, body(2, timeout_ms=0))) == (Code.NONE, 2)
 
 
 def test_leader_change_completes_the_wait_with_an_error(three: Wire) -> None:
     three.cluster.hold_replication(2)
     with three.waiting("DeleteRecords", 2, body(2)) as receive:
-        three.cluster.elect_leader("t", 0, 2)
+        three.cluster.topic("t").move_leader(2)
         assert code_and_watermark(receive()) == (Code.NOT_LEADER_OR_FOLLOWER, -1)
 
 
 def test_topic_deletion_completes_the_wait_with_unknown_topic(three: Wire) -> None:
     three.cluster.hold_replication(2)
     with three.waiting("DeleteRecords", 2, body(2)) as receive:
-        three.cluster.delete_topic("t")
+        three.cluster.topic("t").delete()
         assert code_and_watermark(receive()) == (Code.UNKNOWN_TOPIC_OR_PARTITION, -1)
 
 
 def test_broker_stop_ends_the_wait(three: Wire) -> None:
     three.cluster.hold_replication(2)
     with three.waiting("DeleteRecords", 2, body(2)) as receive:
-        three.cluster.stop_broker(2)
+        three.cluster.broker(2).stop()
         assert code_and_watermark(receive()) == (Code.NONE, 2)

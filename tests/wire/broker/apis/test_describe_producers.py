@@ -70,5 +70,5 @@ def test_follower_answers(wire: Wire) -> None:
 
 
 def test_broker_without_replica_returns_an_error(wire: Wire) -> None:
-    wire.cluster.create_topic("single", assignments=[[1]])
+    wire.cluster.topic("single").create(assignments=[[1]])
     assert ask(wire, "single", node=2)["error_code"] == Code.NOT_LEADER_OR_FOLLOWER

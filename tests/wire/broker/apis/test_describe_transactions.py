@@ -28,7 +28,7 @@ def test_transactional_id_without_transaction_is_empty(tx: Tx) -> None:
 
 
 def test_open_transaction_is_described_with_its_partitions(tx: Tx) -> None:
-    tx.wire.cluster.create_topic("many", 3)
+    tx.wire.cluster.topic("many").create(3)
     before_ms = tx.wire.cluster._server.clock.now_ms()
     assert tx.add(("many", 2), ("t", 0), ("many", 0)) == Code.NONE
     found = tx.describe()

@@ -15,7 +15,7 @@ def tx() -> Iterator[Tx]:
 
 
 def stable(tx: Tx) -> int:
-    return tx.wire.cluster.log("t").last_stable_offset
+    return tx.wire.cluster.topic("t").log().last_stable_offset
 
 
 @pytest.mark.parametrize("version", range(6))
@@ -26,7 +26,7 @@ def test_marker_follows_the_records(tx: Tx, version: int, committed: bool) -> No
     assert stable(tx) == 0
     assert tx.end(committed, version=version) == Code.NONE
     assert stable(tx) == 3
-    [_, marker] = tx.wire.cluster.log("t").batches
+    [_, marker] = tx.wire.cluster.topic("t").log().batches
     assert (marker.is_control, marker.is_transactional, marker.producer_id) == (True, True, tx.producer_id)
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-import kafkalet
+from kafkalet.clock import ManualClock
 from kafkalet.protocol.errors import Code
 
 from .secured import SECURED, Users, created, described, secured
@@ -20,7 +20,7 @@ def expired(users: Users, user: str, token: Any, period_ms: int) -> tuple[int, i
 
 @pytest.mark.parametrize("period_ms", [0, 5000, 2 * DAY_MS])
 def test_token_expires_after_period(period_ms: int) -> None:
-    with secured(clock=kafkalet.ManualClock(NOW)) as users:
+    with secured(clock=ManualClock(NOW)) as users:
         token = created(users, "alice")
         assert expired(users, "alice", token, period_ms) == (0, NOW + period_ms)
         assert [each["expiry_timestamp"] for each in described(users, "alice")] == [NOW + period_ms]
@@ -28,12 +28,12 @@ def test_token_expires_after_period(period_ms: int) -> None:
 
 @pytest.mark.parametrize(("release", "expires_ms"), [("3.9", NOW + 2**63 - 1 - 2**64), ("4.4", NOW + 7 * DAY_MS)])
 def test_longest_period_wraps_around_before_kafka_4(release: str, expires_ms: int) -> None:
-    with secured(clock=kafkalet.ManualClock(NOW), version=release) as users:
+    with secured(clock=ManualClock(NOW), version=release) as users:
         assert expired(users, "alice", created(users, "alice"), 2**63 - 1) == (0, expires_ms)
 
 
 def test_negative_period_removes_token() -> None:
-    with secured(clock=kafkalet.ManualClock(NOW)) as users:
+    with secured(clock=ManualClock(NOW)) as users:
         token, other = created(users, "alice"), created(users, "alice")
         assert expired(users, "alice", token, -1) == (0, NOW)
         assert [each["token_id"] for each in described(users, "alice")] == [other["token_id"]]
@@ -49,24 +49,24 @@ def test_only_owner_and_renewers_may_expire_a_token() -> None:
 
 @pytest.mark.parametrize(("release", "code"), [("2.8", Code.DELEGATION_TOKEN_EXPIRED), ("3.9", 0), ("4.4", 0)])
 def test_expired_token_can_only_be_removed(release: str, code: int) -> None:
-    clock = kafkalet.ManualClock(NOW)
+    clock = ManualClock(NOW)
     with secured(clock=clock, version=release) as users:
         token = users("alice", "CreateDelegationToken", 2, renewers=[], max_lifetime_ms=1000)
-        clock.advance(1001)
+        clock.advance(milliseconds=1001)
         assert expired(users, "alice", token, 1000)[0] == Code.DELEGATION_TOKEN_EXPIRED
         assert expired(users, "alice", token, -1)[0] == code
 
 
 def test_expired_tokens_are_removed_at_check_interval() -> None:
-    clock = kafkalet.ManualClock(NOW)
+    clock = ManualClock(NOW)
     with secured(clock=clock) as users:
         created(users, "alice", max_lifetime_ms=1000)
         kept = created(users, "alice")
-        clock.advance(3_599_999)
+        clock.advance(milliseconds=3_599_999)
         assert len(described(users, "alice")) == 2
-        clock.advance(1)
+        clock.advance(milliseconds=1)
         assert [each["token_id"] for each in described(users, "alice")] == [kept["token_id"]]
-        clock.advance(8 * DAY_MS)
+        clock.advance(milliseconds=8 * DAY_MS)
         assert described(users, "alice") == []
 
 

@@ -27,8 +27,8 @@ def shared() -> Iterator[Wire]:
 def wire(shared: Wire) -> Wire:
     """One broker with an empty topic "t"."""
     if "t" in shared.cluster._server.metadata.topics:
-        shared.cluster.delete_topic("t")
-    shared.cluster.create_topic("t", 3)
+        shared.cluster.topic("t").delete()
+    shared.cluster.topic("t").create(3)
     return shared
 
 
@@ -49,7 +49,7 @@ def three() -> Iterator[Wire]:
 def advance(wire: Wire, ms: int) -> None:
     clock = wire.cluster._server.clock
     assert isinstance(clock, ManualClock)
-    wire.cluster._server.call(lambda: clock.advance(ms))
+    wire.cluster._server.call(lambda: clock.advance(milliseconds=ms))
 
 
 def waits(wire: Wire, node: int = 1) -> bool:
@@ -122,7 +122,7 @@ def test_new_segment_completes_a_fetch(wire: Wire) -> None:
 def test_topic_deletion_completes_a_fetch(wire: Wire, version: int) -> None:
     named = {"topic_id": wire.cluster._server.metadata.topics["t"].topic_id.hex()} if version >= 13 else {}
     with wire.waiting("Fetch", version, wire.fetch_body(version=version, wait_ms=60_000, **named)) as receive:
-        wire.cluster.delete_topic("t")
+        wire.cluster.topic("t").delete()
         answer = fetched(receive())
     assert answer["error_code"] == Code.UNKNOWN_TOPIC_OR_PARTITION
     assert {name: answer[name] for name in NOTHING} == NOTHING
@@ -237,11 +237,11 @@ def test_forgotten_partition_does_not_complete_a_session_fetch(wire: Wire) -> No
 
 def test_deleted_topic_of_a_session_returns_an_error_every_time(wire: Wire) -> None:
     number = session(wire, 0, 0, 0)["session_id"]
-    wire.cluster.delete_topic("t")
+    wire.cluster.topic("t").delete()
     for epoch in (1, 2):
         answer = session(wire, number, epoch)
         assert fetched(answer)["error_code"] == Code.UNKNOWN_TOPIC_OR_PARTITION
-    wire.cluster.create_topic("t", 1)
+    wire.cluster.topic("t").create(1)
     assert fetched(session(wire, number, 3))["error_code"] == Code.NONE
 
 
@@ -249,8 +249,8 @@ def test_session_with_a_recreated_topic_returns_inconsistent_topic_id(wire: Wire
     """The session keeps the name for the topic id (ReplicaManager.readFromLog, KIP-516)."""
     body = wire.fetch_body(version=13, topic_id=topic_id_of(wire), session_epoch=0)
     number = wire.ask("Fetch", 13, body)["session_id"]
-    wire.cluster.delete_topic("t")
-    wire.cluster.create_topic("t", 1)
+    wire.cluster.topic("t").delete()
+    wire.cluster.topic("t").create(1)
     body = {"max_wait_ms": 60_000, "min_bytes": 1, "session_id": number, "session_epoch": 1}
     answer = fetched(wire.ask("Fetch", 13, body))
     assert answer["error_code"] == Code.INCONSISTENT_TOPIC_ID
@@ -309,10 +309,10 @@ def transactional(sequence: int) -> bytearray:
 
 
 def test_consumer_does_not_see_unreplicated_records(three: Wire) -> None:
-    three.cluster.hold_replication(2)
+    held = three.cluster.hold_replication(2)
     three.produce(batch(b"a"))
     with three.waiting("Fetch", 12, three.fetch_body(wait_ms=60_000)) as receive:
-        three.cluster.release_replication(2)
+        held.release()
         assert values(fetched(receive())) == ["a"]
 
 
@@ -331,14 +331,14 @@ def test_consumer_may_wait_at_a_follower(three: Wire) -> None:
 
 def test_leader_change_completes_a_fetch_from_the_leader(three: Wire) -> None:
     with three.waiting("Fetch", 10, three.fetch_body(version=10, wait_ms=60_000)) as receive:
-        three.cluster.elect_leader("t", 0, 2)
+        three.cluster.topic("t").move_leader(2)
         assert fetched(receive())["error_code"] == Code.NOT_LEADER_OR_FOLLOWER
 
 
 def test_new_leader_epoch_completes_a_fetch_with_an_epoch(three: Wire) -> None:
     body = three.fetch_body(version=16, wait_ms=60_000, current_leader_epoch=0, topic_id=topic_id_of(three))
     with three.waiting("Fetch", 16, body) as receive:
-        three.cluster.elect_leader("t", 0, 2)
+        three.cluster.topic("t").move_leader(2)
         answer = fetched(receive())
     assert answer["error_code"] == Code.FENCED_LEADER_EPOCH
     assert answer["current_leader"] == {"leader_id": 2, "leader_epoch": 1}
@@ -351,7 +351,7 @@ def topic_id_of(wire: Wire) -> str:
 @pytest.mark.parametrize(("release", "endpoints"), [("3.9", [2]), ("4.4", [])])
 def test_follower_receives_node_endpoints_before_4_0(release: str, endpoints: list[int]) -> None:
     with on_the_wire(3, version=release) as wire:
-        wire.cluster.elect_leader("t", 0, 2)
+        wire.cluster.topic("t").move_leader(2)
         state = {"replica_state": {"replica_id": 3, "replica_epoch": -1}}
         body = wire.fetch_body(version=16, current_leader_epoch=0, topic_id=topic_id_of(wire), **state)
         answer = wire.ask("Fetch", 16, body)
@@ -369,7 +369,7 @@ def test_fetch_of_a_follower_reports_its_progress(three: Wire) -> None:
     three.produce(batch(b"a", b"b", b"c"))
     for offset in (1, 3):
         three.fetch(replica_id=2, offset=offset)
-        assert three.cluster.log("t").high_watermark == offset
+        assert three.cluster.topic("t").log().high_watermark == offset
 
 
 def test_lagging_follower_reads_its_segment_immediately(three: Wire) -> None:
@@ -434,7 +434,7 @@ def test_broker_stop_closes_the_connection_of_a_waiting_fetch() -> None:
         sent = connection.send("Fetch", 12, wire.fetch_body(wait_ms=60_000))
         node = wire.cluster._server.nodes[1]
         wire.until(lambda: len(node.purgatory) == 1)
-        wire.cluster.stop_broker(1)
+        wire.cluster.broker(1).stop()
         with pytest.raises(Closed):
             connection.receive(sent, 5)
         assert len(node.purgatory) == 0

@@ -19,14 +19,14 @@ def shared() -> Iterator[Wire]:
 @pytest.fixture
 def wire(shared: Wire) -> Wire:
     """A broker of Kafka 3.9 with an empty topic "t"."""
-    shared.cluster.delete_topic("t")
-    shared.cluster.create_topic("t", 1)
+    shared.cluster.topic("t").delete()
+    shared.cluster.topic("t").create(1)
     return shared
 
 
 def with_config(wire: Wire, **config: str) -> None:
-    wire.cluster.delete_topic("t")
-    wire.cluster.create_topic("t", 1, config={name.replace("_", "."): value for name, value in config.items()})
+    wire.cluster.topic("t").delete()
+    wire.cluster.topic("t").create(1, config={name.replace("_", "."): value for name, value in config.items()})
 
 
 def test_uncompressed_records_below_the_offset_are_left_out(wire: Wire) -> None:
@@ -78,7 +78,7 @@ def test_disabled_conversion_refuses_old_versions_for_any_offset(
 
 
 def test_partition_that_cannot_be_converted_does_not_affect_others(wire: Wire) -> None:
-    wire.cluster.create_topic("other", 1)
+    wire.cluster.topic("other").create(1)
     wire.produce(batch(b"a", codec=Codec.ZSTD))
     wire.produce(batch(b"b"), topic="other")
     body = wire.fetch_body(version=3)
@@ -87,7 +87,7 @@ def test_partition_that_cannot_be_converted_does_not_affect_others(wire: Wire) -
     first, second = wire.ask("Fetch", 3, body)["responses"]
     assert first["partitions"][0]["error_code"] == Code.UNSUPPORTED_COMPRESSION_TYPE
     assert [entry["value"] for entry in second["partitions"][0]["records"]] == ["b"]
-    wire.cluster.delete_topic("other")
+    wire.cluster.topic("other").delete()
 
 
 def test_damage_that_a_conversion_finds_is_logged(wire: Wire, caplog: pytest.LogCaptureFixture) -> None:

@@ -14,9 +14,9 @@ NO_SESSION = 0
 
 
 def set_up(broker: kafkalet.Broker, bytes_per_second: float) -> Connection:
-    broker.create_topic("t", config={"retention.ms": "-1"})
+    broker.topic("t").create(config={"retention.ms": "-1"})
     for _ in range(20):
-        broker.produce("t", 0, build_batch([Record(0, broker._server.clock.now_ms(), None, b"x" * 20_000, ())]))
+        broker.topic("t").append(build_batch([Record(0, broker._server.clock.now_ms(), None, b"x" * 20_000, ())]))
     connection = Connection("127.0.0.1", broker.port)
     entity = [{"entity_type": "client-id", "entity_name": "conformance"}]
     op = {"key": "consumer_byte_rate", "value": bytes_per_second, "remove": False}
@@ -61,7 +61,7 @@ def test_fetch_response_is_limited_to_all_quota_windows() -> None:
     with kafkalet.Broker(clock=clock) as broker:
         connection = set_up(broker, 5_000.0)
         fetch(connection, 20)  # returns nothing, but starts the quota windows
-        broker._server.call(lambda: clock.advance(10_900))
+        broker._server.call(lambda: clock.advance(milliseconds=10_900))
         partition = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1 << 20}
         answer = fetch(connection, topics=[{"topic": "t", "partitions": [partition]}])
         [records] = [partition["records"] for topic in answer["responses"] for partition in topic["partitions"]]
@@ -79,7 +79,7 @@ def test_throttled_fetch_session_returns_held_back_records_later() -> None:
             assert records_of(fetch(connection, 0, session_id=session, session_epoch=epoch)) == [1]
         refused = fetch(connection, 0, session_id=session, session_epoch=4)
         assert (refused["responses"], refused["session_id"]) == ([], session)
-        broker._server.call(lambda: clock.advance(12_000))
+        broker._server.call(lambda: clock.advance(milliseconds=12_000))
         assert records_of(fetch(connection, 0, session_id=session, session_epoch=5)) == [1]
         connection.close()
 

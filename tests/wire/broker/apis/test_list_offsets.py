@@ -75,9 +75,9 @@ def test_negative_leader_epoch_other_than_minus_one_is_fenced(wire: Wire, epoch:
 
 def test_response_contains_the_leader_epoch_of_the_record(three: Wire) -> None:
     three.produce(timed(1000), acks=-1)
-    three.cluster.elect_leader("t", 0, 2)
+    three.cluster.topic("t").move_leader(2)
     three.produce(timed(2000), acks=-1, node=2)
-    three.cluster.elect_leader("t", 0, 1)
+    three.cluster.topic("t").move_leader(1)
     epochs = {time: three.list_offset(time)["leader_epoch"] for time in (EARLIEST, 1000, 2000, MAX_TIMESTAMP, LATEST)}
     assert epochs == {EARLIEST: 0, 1000: 0, 2000: 1, MAX_TIMESTAMP: 1, LATEST: 2}
 
@@ -101,14 +101,14 @@ def test_follower_answers_a_debugging_client(three: Wire) -> None:
 
 def test_lagging_new_leader_returns_the_retriable_error_of_the_version(three: Wire) -> None:
     three.produce(timed(1000), acks=-1)
-    three.cluster.hold_replication(3)
+    held = three.cluster.hold_replication(3)
     three.produce(timed(2000))
-    three.cluster.elect_leader("t", 0, 2)
+    three.cluster.topic("t").move_leader(2)
     asked = {"node": 2, "version": 8}
     assert three.list_offset(LATEST, **asked)["error_code"] == Code.OFFSET_NOT_AVAILABLE
     assert three.list_offset(LATEST, replica_id=-2, **asked)["offset"] == 2
     assert three.list_offset(LATEST, node=2, version=4)["error_code"] == Code.LEADER_NOT_AVAILABLE
-    three.cluster.release_replication(3)
+    held.release()
     assert three.list_offset(LATEST, **asked)["offset"] == 2
 
 

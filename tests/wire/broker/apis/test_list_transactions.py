@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-import kafkalet
+from kafkalet.clock import ManualClock
 from kafkalet.protocol.errors import Code
 from tests.wire.broker.transactions.producing import Tx
 from tests.wire.brokers import Plain, Wire, on_the_wire
@@ -12,7 +12,7 @@ from tests.wire.brokers import Plain, Wire, on_the_wire
 
 @pytest.fixture
 def wire() -> Iterator[Wire]:
-    with on_the_wire(clock=kafkalet.ManualClock()) as opened:
+    with on_the_wire(clock=ManualClock()) as opened:
         yield opened
 
 
@@ -60,10 +60,10 @@ def test_duration_filter_selects_long_transactions(wire: Wire) -> None:
     two(wire)
     assert named(ask(wire, duration_filter=1000, state_filters=["Ongoing"])) == set()
     clock = wire.cluster._server.clock
-    assert isinstance(clock, kafkalet.ManualClock)
-    wire.cluster._server.call(lambda: clock.advance(1000))
+    assert isinstance(clock, ManualClock)
+    wire.cluster._server.call(lambda: clock.advance(milliseconds=1000))
     assert named(ask(wire, duration_filter=1000, state_filters=["Ongoing"])) == set()
-    wire.cluster._server.call(lambda: clock.advance(1))
+    wire.cluster._server.call(lambda: clock.advance(milliseconds=1))
     assert named(ask(wire, duration_filter=1000, state_filters=["Ongoing"])) == {"busy"}
 
 

@@ -235,7 +235,7 @@ def test_every_broker_returns_all_brokers(three: Wire) -> None:
 
 
 def test_stopped_broker_has_offline_replicas(three: Wire) -> None:
-    three.cluster.stop_broker(1)
+    three.cluster.broker(1).stop()
     answer = ask(three, 9, named("t"), node=2)
     [partition] = answer["topics"][0]["partitions"]
     assert [broker["node_id"] for broker in answer["brokers"]] == [2, 3]
@@ -245,7 +245,7 @@ def test_stopped_broker_has_offline_replicas(three: Wire) -> None:
 
 
 def test_v0_leaves_out_offline_replicas_with_an_error(three: Wire) -> None:
-    three.cluster.stop_broker(3)
+    three.cluster.broker(3).stop()
     [topic] = ask(three, 0, named("t"))["topics"]
     [partition] = topic["partitions"]
     assert (partition["error_code"], partition["leader_id"]) == (Code.REPLICA_NOT_AVAILABLE, 1)
@@ -253,8 +253,8 @@ def test_v0_leaves_out_offline_replicas_with_an_error(three: Wire) -> None:
 
 
 def test_partition_without_leader_returns_leader_not_available(three: Wire) -> None:
-    three.cluster.create_topic("single", assignments=[[3]])
-    three.cluster.stop_broker(3)
+    three.cluster.topic("single").create(assignments=[[3]])
+    three.cluster.broker(3).stop()
     [topic] = ask(three, 9, named("single"))["topics"]
     [partition] = topic["partitions"]
     assert topic["error_code"] == Code.NONE

@@ -13,12 +13,12 @@ def wire() -> Iterator[Wire]:
     """Three brokers and a log with two records in epoch 0, none in 1, three in 2, and one in 3, led by broker 2."""
     with on_the_wire(3) as opened:
         cluster = opened.cluster
-        cluster.produce("t", 0, batch(b"a", b"b"))
-        cluster.elect_leader("t", 0, 2)
-        cluster.elect_leader("t", 0, 1)
-        cluster.produce("t", 0, batch(b"c", b"d", b"e"))
-        cluster.elect_leader("t", 0, 2)
-        cluster.produce("t", 0, batch(b"f"))
+        cluster.topic("t").append(batch(b"a", b"b"))
+        cluster.topic("t").move_leader(2)
+        cluster.topic("t").move_leader(1)
+        cluster.topic("t").append(batch(b"c", b"d", b"e"))
+        cluster.topic("t").move_leader(2)
+        cluster.topic("t").append(batch(b"f"))
         yield opened
 
 
@@ -46,8 +46,8 @@ def test_epoch_without_records_returns_the_previous_epoch(wire: Wire) -> None:
 
 def test_epoch_before_the_first_ends_at_the_log_start() -> None:
     with on_the_wire(3) as wire:
-        wire.cluster.elect_leader("t", 0, 2)
-        wire.cluster.produce("t", 0, batch(b"a", b"b"))
+        wire.cluster.topic("t").move_leader(2)
+        wire.cluster.topic("t").append(batch(b"a", b"b"))
         wire.cluster._server.call(lambda: wire.cluster._server.leadership.leader_of("t", 0).delete_records(1))
         found = end(wire, 0)
         assert (found["error_code"], found["leader_epoch"], found["end_offset"]) == (Code.NONE, 0, 1)

@@ -7,6 +7,7 @@ import pytest
 from kafkalet.clock import ManualClock
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.records.build import build_message_set, numbered
+from kafkalet.testing.hold import Hold
 from tests.wire.brokers import Closed, NoAnswer, Plain, Wire, batch, on_the_wire
 
 NOWHERE = "00000000-0000-0000-0000-0000000000ff"
@@ -21,8 +22,8 @@ def shared() -> Iterator[Wire]:
 @pytest.fixture
 def wire(shared: Wire) -> Wire:
     """One broker with an empty topic "t"."""
-    shared.cluster.delete_topic("t")
-    shared.cluster.create_topic("t", 1)
+    shared.cluster.topic("t").delete()
+    shared.cluster.topic("t").create(1)
     return shared
 
 
@@ -30,23 +31,21 @@ def wire(shared: Wire) -> Wire:
 def three() -> Iterator[Wire]:
     """Three brokers with a topic "t" that broker 1 leads, and a manual clock."""
     with on_the_wire(3, clock=ManualClock(), topic_config={"min.insync.replicas": "2"}) as wire:
-        wire.cluster.elect_leader("t", 0, 1) if wire.cluster._server.metadata.topics["t"].partitions[
+        wire.cluster.topic("t").move_leader(1) if wire.cluster._server.metadata.topics["t"].partitions[
             0
         ].leader != 1 else None
         yield wire
 
 
-def held_back(wire: Wire) -> list[int]:
-    """Stop the replication of t-0, and return its followers."""
-    for node in (2, 3):
-        wire.cluster.hold_replication(node)
-    return [2, 3]
+def held_back(wire: Wire) -> list[Hold]:
+    """Stop the replication of t-0 by each of its followers."""
+    return [wire.cluster.hold_replication(node) for node in (2, 3)]
 
 
 def advance(wire: Wire, ms: int) -> None:
     clock = wire.cluster._server.clock
     assert isinstance(clock, ManualClock)
-    wire.cluster._server.call(lambda: clock.advance(ms))
+    wire.cluster._server.call(lambda: clock.advance(milliseconds=ms))
 
 
 def produced(answer: Plain) -> Plain:
@@ -67,7 +66,7 @@ def test_transactional_records_without_transactional_id_fail_every_partition(wir
     assert [topic["partitions"][0]["error_code"] for topic in answer["responses"]] == [
         Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     ] * 2
-    assert wire.cluster.log("t").log_end_offset == 0
+    assert wire.cluster.topic("t").log().log_end_offset == 0
 
 
 def test_partition_is_checked_before_the_records(wire: Wire) -> None:
@@ -81,7 +80,7 @@ def test_records_are_checked_before_acks(wire: Wire) -> None:
 def test_invalid_acks_append_nothing(wire: Wire) -> None:
     refused = wire.produce(batch(b"a"), acks=2)
     assert (refused["error_code"], refused["log_start_offset"]) == (Code.INVALID_REQUIRED_ACKS, -1)
-    assert wire.cluster.log("t").log_end_offset == 0
+    assert wire.cluster.topic("t").log().log_end_offset == 0
 
 
 def test_acks_are_checked_before_the_leader(three: Wire) -> None:
@@ -90,8 +89,8 @@ def test_acks_are_checked_before_the_leader(three: Wire) -> None:
 
 
 def test_leader_is_checked_before_the_in_sync_replicas(three: Wire) -> None:
-    three.cluster.stop_broker(3)
-    three.cluster.create_topic("strict", 1, config={"min.insync.replicas": "2"}, assignments=[[1, 2]])
+    three.cluster.broker(3).stop()
+    three.cluster.topic("strict").create(1, config={"min.insync.replicas": "2"}, assignments=[[1, 2]])
     three.cluster.hold_replication(2)
     three.produce(batch(b"a"), topic="strict", acks=1)
     three.cluster._server.call(lambda: three.cluster._server.leadership.drop_laggards(-1))
@@ -106,7 +105,7 @@ def test_last_records_of_a_duplicate_partition_are_appended(wire: Wire) -> None:
     partitions = [{"index": 0, "records": [{"raw": bytes(batch(*values)).hex()}]} for values in ([b"a"], [b"b", b"c"])]
     answer = wire.ask("Produce", 9, {"acks": 1, "topics": [{"name": "t", "partitions": partitions}]})
     assert len(answer["responses"][0]["partitions"]) == 1
-    assert wire.cluster.log("t").log_end_offset == 2
+    assert wire.cluster.topic("t").log().log_end_offset == 2
 
 
 def test_refused_partition_does_not_affect_others(wire: Wire) -> None:
@@ -125,10 +124,10 @@ def test_duplicate_partition_appends_valid_records_and_returns_the_error(wire: W
 
 
 def test_internal_topic_is_refused(wire: Wire) -> None:
-    wire.cluster.create_topic("__consumer_offsets", 1)
+    wire.cluster.topic("__consumer_offsets").create(1)
     refused = wire.produce(batch(b"a"), topic="__consumer_offsets")
     assert (refused["error_code"], refused["log_start_offset"]) == (Code.INVALID_TOPIC_EXCEPTION, -1)
-    wire.cluster.delete_topic("__consumer_offsets")
+    wire.cluster.topic("__consumer_offsets").delete()
 
 
 # acks=0
@@ -158,7 +157,7 @@ def test_acks_0_with_an_error_appends_the_other_partitions(wire: Wire) -> None:
     with pytest.raises(Closed):
         connection.receive(connection.send("ApiVersions", 0, {}))
     wire.connections.pop((1, "doomed")).close()
-    assert wire.cluster.log("t").log_end_offset == 1
+    assert wire.cluster.topic("t").log().log_end_offset == 1
 
 
 # acks=all
@@ -167,9 +166,9 @@ def test_acks_0_with_an_error_appends_the_other_partitions(wire: Wire) -> None:
 def test_acks_all_responds_when_the_last_follower_has_the_records(three: Wire) -> None:
     held = held_back(three)
     with three.waiting("Produce", 9, three.produce_body(batch(b"a"), acks=-1, timeout_ms=60_000)) as receive:
-        three.cluster.release_replication(held[0])
+        held[0].release()
         assert three.cluster._server.call(lambda: len(three.cluster._server.nodes[1].purgatory)) == 1
-        three.cluster.release_replication(held[1])
+        held[1].release()
         answer = produced(receive())
     assert (answer["error_code"], answer["base_offset"]) == (Code.NONE, 0)
 
@@ -182,7 +181,7 @@ def test_acks_all_times_out_and_the_records_stay(three: Wire) -> None:
         advance(three, 1)
         answer = produced(receive())
     assert (answer["error_code"], answer["base_offset"]) == (Code.REQUEST_TIMED_OUT, 0)
-    log = three.cluster.log("t")
+    log = three.cluster.topic("t").log()
     assert (log.high_watermark, log.log_end_offset) == (0, 1)
 
 
@@ -211,7 +210,7 @@ def test_shrunk_isr_returns_not_enough_replicas_after_append(three: Wire) -> Non
 def test_leader_change_completes_a_waiting_produce_with_an_error(three: Wire) -> None:
     held_back(three)
     with three.waiting("Produce", 10, three.produce_body(batch(b"a"), acks=-1, timeout_ms=60_000)) as receive:
-        three.cluster.elect_leader("t", 0, 2)
+        three.cluster.topic("t").move_leader(2)
         answer = receive()
     assert produced(answer)["error_code"] == Code.NOT_LEADER_OR_FOLLOWER
     assert produced(answer)["current_leader"] == {"leader_id": 2, "leader_epoch": 1}
@@ -221,7 +220,7 @@ def test_leader_change_completes_a_waiting_produce_with_an_error(three: Wire) ->
 def test_topic_deletion_completes_a_waiting_produce_with_an_error(three: Wire) -> None:
     held_back(three)
     with three.waiting("Produce", 9, three.produce_body(batch(b"a"), acks=-1, timeout_ms=60_000)) as receive:
-        three.cluster.delete_topic("t")
+        three.cluster.topic("t").delete()
         answer = produced(receive())
     assert answer["error_code"] == Code.UNKNOWN_TOPIC_OR_PARTITION
 
@@ -241,9 +240,9 @@ def test_requests_after_a_waiting_produce_are_served_after_it(three: Wire) -> No
         behind = connection.send("Produce", 9, three.produce_body(batch(b"b"), acks=1))
         with pytest.raises(NoAnswer):
             connection.receive(behind, 0.05)
-        assert three.cluster.log("t").log_end_offset == 1
-        for node in held:
-            three.cluster.release_replication(node)
+        assert three.cluster.topic("t").log().log_end_offset == 1
+        for each in held:
+            each.release()
         assert produced(receive())["base_offset"] == 0
         assert produced(connection.receive(behind))["base_offset"] == 1
 
@@ -253,10 +252,10 @@ def test_duplicate_batch_waits_for_the_followers(three: Wire) -> None:
     numbered_batch = batch(b"a", producer_id=7, producer_epoch=0, base_sequence=0)
     assert three.produce(numbered_batch, acks=1)["error_code"] == Code.NONE
     with three.waiting("Produce", 9, three.produce_body(numbered_batch, acks=-1, timeout_ms=60_000)) as receive:
-        for node in held:
-            three.cluster.release_replication(node)
+        for each in held:
+            each.release()
         answer = produced(receive())
-    assert (answer["error_code"], answer["base_offset"], three.cluster.log("t").log_end_offset) == (0, 0, 1)
+    assert (answer["error_code"], answer["base_offset"], three.cluster.topic("t").log().log_end_offset) == (0, 0, 1)
 
 
 # Versions
@@ -282,12 +281,12 @@ def test_log_start_offset_is_returned_since_v5(wire: Wire) -> None:
 
 
 def test_record_errors_are_returned_since_v8(wire: Wire) -> None:
-    wire.cluster.create_topic("compacted", 1, config={"cleanup.policy": "compact"})
+    wire.cluster.topic("compacted").create(1, config={"cleanup.policy": "compact"})
     refused = wire.produce(batch(b"no key", b"neither"), version=8, topic="compacted")
     assert refused["error_code"] == Code.INVALID_RECORD
     assert [error["batch_index"] for error in refused["record_errors"]] == [0, 1]
     assert "record_errors" not in wire.produce(batch(b"no key"), version=7, topic="compacted")
-    wire.cluster.delete_topic("compacted")
+    wire.cluster.topic("compacted").delete()
 
 
 def test_current_leader_is_returned_since_v10(three: Wire) -> None:

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-import kafkalet
 from kafkalet.broker.cluster.state_topics import TRANSACTION_STATE
 from kafkalet.broker.transactions.verification import Transactions
+from kafkalet.clock import ManualClock
 from kafkalet.protocol.errors import Code
 from tests.wire.broker.transactions.producing import Tx, producing
 from tests.wire.brokers import batch
@@ -86,7 +86,7 @@ def test_since_4_1_log_refuses_old_epoch_before_coordinator(release: str, expect
 
 
 def test_request_of_two_producers_is_refused(tx: Tx) -> None:
-    tx.wire.cluster.create_topic("u")
+    tx.wire.cluster.topic("u").create()
     topics = [
         {"name": topic, "partitions": [{"index": 0, "records": [{"raw": bytes(records).hex()}]}]}
         for topic, records in (
@@ -108,7 +108,7 @@ def test_verification_can_be_disabled() -> None:
 def test_verification_comes_before_other_checks() -> None:
     with producing(2, topic_config={"min.insync.replicas": "2"}) as tx:
         leader = tx.wire.cluster._server.metadata.topics["t"].partitions[0].leader
-        tx.wire.cluster.stop_broker(3 - leader)
+        tx.wire.cluster.broker(3 - leader).stop()
         tx.node = tx.find()
         assert code(tx, acks=-1) == Code.INVALID_TXN_STATE
         assert code(tx, acks=7) == Code.INVALID_TXN_STATE
@@ -133,7 +133,7 @@ def test_records_wait_until_added_partition_is_replicated() -> None:
     with producing(2) as tx:
         cluster = tx.wire.cluster
         leader = cluster._server.metadata.topics["t"].partitions[0].leader
-        cluster.hold_replication(3 - tx.node, TRANSACTION_STATE.name)
+        held = cluster.hold_replication(3 - tx.node, TRANSACTION_STATE.name)
         records = batch(
             b"a", producer_id=tx.producer_id, producer_epoch=tx.epoch, base_sequence=0, is_transactional=True
         )
@@ -141,11 +141,11 @@ def test_records_wait_until_added_partition_is_replicated() -> None:
         connection = tx.wire.connection(leader, "waiting")
         sent = connection.send("Produce", 12, body)
         tx.wire.until(lambda: len(cluster._server.nodes[tx.node].purgatory) == 1)
-        assert cluster.log("t").log_end_offset == 0
-        cluster.release_replication(3 - tx.node, TRANSACTION_STATE.name)
+        assert cluster.topic("t").log().log_end_offset == 0
+        held.release()
         [topic] = connection.receive(sent, 10)["responses"]
         assert topic["partitions"][0]["error_code"] == Code.NONE
-        assert cluster.log("t").log_end_offset == 1
+        assert cluster.topic("t").log().log_end_offset == 1
 
 
 @pytest.mark.parametrize(
@@ -162,9 +162,9 @@ def test_pending_completion_is_retried_before_refusal_even_if_clock_stands_still
         asked.append(args)
         return ask(*args)
 
-    with producing(2, clock=kafkalet.ManualClock()) as tx:
+    with producing(2, clock=ManualClock()) as tx:
         cluster = tx.wire.cluster
-        cluster.create_topic("slow", 1, 2)
+        cluster.topic("slow").create(1, replication_factor=2)
         leader = cluster._server.metadata.topics["slow"].partitions[0].leader
         assert tx.add(("slow", 0)) == Code.NONE
         assert tx.send(b"a", topic="slow")["error_code"] == Code.NONE

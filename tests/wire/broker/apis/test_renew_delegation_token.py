@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-import kafkalet
+from kafkalet.clock import ManualClock
 from kafkalet.protocol.errors import Code
 
 from .secured import SECURED, Users, created, described, secured
@@ -30,7 +30,7 @@ def renewed(users: Users, user: str, token: Any, period_ms: int) -> tuple[int, i
     ],
 )
 def test_period_is_at_most_that_of_cluster(period_ms: int, expires_ms: int) -> None:
-    with secured(clock=kafkalet.ManualClock(NOW)) as users:
+    with secured(clock=ManualClock(NOW)) as users:
         token = created(users, "alice")
         assert renewed(users, "alice", token, period_ms) == (0, expires_ms)
         assert [each["expiry_timestamp"] for each in described(users, "alice")] == [expires_ms]
@@ -41,19 +41,19 @@ def test_period_is_at_most_that_of_cluster(period_ms: int, expires_ms: int) -> N
 )
 def test_period_has_no_limit_with_zookeeper(period_ms: int, expires_ms: int | None) -> None:
     wrapped = NOW + 2**63 - 1 - 2**64
-    with secured(clock=kafkalet.ManualClock(NOW), version="2.8") as users:
+    with secured(clock=ManualClock(NOW), version="2.8") as users:
         token = users("alice", "CreateDelegationToken", 2, renewers=[], max_lifetime_ms=-1)
         assert renewed(users, "alice", token, period_ms) == (0, wrapped if expires_ms is None else expires_ms)
 
 
 def test_token_never_outlives_its_maximum() -> None:
-    with secured(clock=kafkalet.ManualClock(NOW)) as users:
+    with secured(clock=ManualClock(NOW)) as users:
         token = created(users, "alice", max_lifetime_ms=1000)
         assert renewed(users, "alice", token, 5000) == (0, NOW + 1000)
 
 
 def test_only_owner_and_renewers_may_renew() -> None:
-    with secured(clock=kafkalet.ManualClock(NOW)) as users:
+    with secured(clock=ManualClock(NOW)) as users:
         token = created(users, "alice", renewers=["bob"])
         assert renewed(users, "bob", token, 1000) == (0, NOW + 1000)
         assert renewed(users, "admin", token, 1000) == (Code.DELEGATION_TOKEN_OWNER_MISMATCH, 0)
@@ -69,12 +69,12 @@ def test_unknown_token_is_not_found() -> None:
 
 
 def test_expired_token_cannot_be_renewed() -> None:
-    clock = kafkalet.ManualClock(NOW)
+    clock = ManualClock(NOW)
     with secured(clock=clock) as users:
         token = created(users, "alice", max_lifetime_ms=1000)
-        clock.advance(1000)
+        clock.advance(milliseconds=1000)
         assert renewed(users, "alice", token, 1000) == (0, NOW + 1000)
-        clock.advance(1)
+        clock.advance(milliseconds=1)
         assert renewed(users, "alice", token, 1000) == (Code.DELEGATION_TOKEN_EXPIRED, 0)
 
 
@@ -83,10 +83,10 @@ def test_expired_token_cannot_be_renewed() -> None:
     [("2.8", Code.DELEGATION_TOKEN_OWNER_MISMATCH), ("3.9", Code.DELEGATION_TOKEN_EXPIRED)],
 )
 def test_wrong_owner_of_expired_token_gets_error_of_release(release: str, code: int) -> None:
-    clock = kafkalet.ManualClock(NOW)
+    clock = ManualClock(NOW)
     with secured(clock=clock, version=release) as users:
         token = users("alice", "CreateDelegationToken", 2, renewers=[], max_lifetime_ms=1000)
-        clock.advance(1001)
+        clock.advance(milliseconds=1001)
         assert renewed(users, "bob", token, 1000)[0] == code
 
 

@@ -12,8 +12,8 @@ from tests.wire.rights import without_rights
 @pytest.fixture
 def wire() -> Iterator[Wire]:
     with on_the_wire(3) as opened:
-        opened.cluster.create_topic("r", assignments=[[1, 2, 3], [3, 1, 2]])
-        opened.cluster.create_topic("s", assignments=[[3]])
+        opened.cluster.topic("r").create(assignments=[[1, 2, 3], [3, 1, 2]])
+        opened.cluster.topic("s").create(assignments=[[3]])
         yield opened
 
 
@@ -50,7 +50,7 @@ def test_unknown_id_is_not_registered(release: str, message: str, broker_id: int
 
 
 def test_stopped_broker_is_not_fenced_any_more(wire: Wire) -> None:
-    wire.cluster.stop_broker(2)
+    wire.cluster.broker(2).stop()
     assert listed(wire) == [(1, False), (2, True), (3, False)]
     assert unregister(wire, 2) == (Code.NONE, "")
     assert listed(wire) == [(1, False), (3, False)]
@@ -75,7 +75,7 @@ def test_partitions_of_running_broker_are_led_by_others(wire: Wire, node: int) -
 
 def test_last_replica_stays_in_isr_without_eligible_leaders() -> None:
     with on_the_wire(version="3.9") as wire:
-        wire.cluster.create_topic("s")
+        wire.cluster.topic("s").create()
         unregister(wire, 1)
         assert partition(wire, "s", 0) == (-1, [1], [1])
 
@@ -95,15 +95,15 @@ def test_running_broker_does_not_join_isr(wire: Wire) -> None:
 def test_no_replica_can_be_assigned_to_unregistered_broker(wire: Wire) -> None:
     unregister(wire, 3)
     with pytest.raises(KafkaError, match="includes broker 3, but no such broker is registered") as refused:
-        wire.cluster.create_topic("new", assignments=[[3, 1]])
+        wire.cluster.topic("new").create(assignments=[[3, 1]])
     assert refused.value.code is Code.INVALID_REPLICA_ASSIGNMENT
     with pytest.raises(KafkaError, match=r"only 2 broker\(s\) are registered"):
-        wire.cluster.create_topic("new", 1, 3)
+        wire.cluster.topic("new").create(1, replication_factor=3)
 
 
 def test_last_broker_of_cluster_can_be_unregistered() -> None:
     with on_the_wire() as wire:
-        wire.cluster.create_topic("s")
+        wire.cluster.topic("s").create()
         assert unregister(wire, 1) == (Code.NONE, "")
         assert listed(wire) == []
         assert (metadata(wire)["brokers"], metadata(wire)["controller_id"]) == ([], -1)
@@ -120,12 +120,12 @@ def test_running_broker_still_describes_its_listeners(wire: Wire) -> None:
 @pytest.mark.parametrize("stopped_first", [True, False])
 def test_restarted_broker_registers_again(wire: Wire, stopped_first: bool) -> None:
     if stopped_first:
-        wire.cluster.stop_broker(3)
+        wire.cluster.broker(3).stop()
     unregister(wire, 3)
     if not stopped_first:
-        wire.cluster.stop_broker(3)
+        wire.cluster.broker(3).stop()
         assert listed(wire) == [(1, False), (2, False)]
-    wire.cluster.start_broker(3)
+    wire.cluster.broker(3).start()
     assert listed(wire) == [(1, False), (2, False), (3, False)]
     leader, isr, offline = partition(wire, "r", 1)
     assert (leader, sorted(isr), offline) == (1, [1, 2, 3], [])
@@ -136,7 +136,7 @@ def test_unregistered_broker_is_still_a_broker_of_the_test_kit(wire: Wire) -> No
     addresses = wire.cluster.bootstrap_servers
     unregister(wire, 3)
     assert wire.cluster.bootstrap_servers == addresses
-    wire.cluster.stop_broker(3)
+    wire.cluster.broker(3).stop()
     assert "without broker 3" in repr(wire.cluster)
     with pytest.raises(RuntimeError, match="broker 3 is stopped"):
         wire.cluster.snapshot()

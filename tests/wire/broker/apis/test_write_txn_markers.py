@@ -44,7 +44,7 @@ def write(tx: Tx, *markers: Plain, version: int = 1) -> dict[tuple[int, str, int
 def test_marker_ends_a_transaction(tx: Tx, version: int) -> None:
     more = {"producer_epoch": tx.epoch + 1, "transaction_version": 2} if version == 2 else {}
     assert write(tx, marker(tx, **more), version=version) == {(tx.producer_id, "t", 0): Code.NONE}
-    log = tx.wire.cluster.log("t")
+    log = tx.wire.cluster.topic("t").log()
     assert (log.last_stable_offset, log.log_end_offset) == (2, 2)
     assert log.batches[-1].is_control
 
@@ -79,7 +79,7 @@ def test_marker_without_producer_fails_the_whole_request(tx: Tx, missing: dict[s
     codes = write(tx, marker(tx, ("nowhere", 1), producer_id=99), wrong)
     assert set(codes.values()) == {Code.UNKNOWN_SERVER_ERROR}
     assert len(codes) == 3
-    assert tx.wire.cluster.log("t").log_end_offset == 1
+    assert tx.wire.cluster.topic("t").log().log_end_offset == 1
     codes = write(tx, marker(tx, ("nowhere", 0), **missing))
     assert set(codes.values()) == {Code.UNKNOWN_TOPIC_OR_PARTITION}
 
@@ -103,8 +103,8 @@ def test_response_waits_for_the_replicas() -> None:
         leader = cluster._server.metadata.topics["t"].partitions[0].leader
         assert tx.add() == Code.NONE
         assert tx.send(b"a")["error_code"] == Code.NONE
-        cluster.hold_replication(3 - leader, "t")
+        held = cluster.hold_replication(3 - leader, "t")
         with tx.wire.waiting("WriteTxnMarkers", 1, {"markers": [marker(tx)]}, leader) as receive:
-            cluster.release_replication(3 - leader, "t")
+            held.release()
             [partition] = receive()["markers"][0]["topics"][0]["partitions"]
             assert partition["error_code"] == Code.NONE

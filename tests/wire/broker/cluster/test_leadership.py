@@ -31,14 +31,14 @@ def state(wire: Wire, topic: str = "t") -> PartitionState:
 def advance(wire: Wire, ms: int) -> None:
     clock = wire.cluster._server.clock
     assert isinstance(clock, ManualClock)
-    wire.cluster._server.call(lambda: clock.advance(ms))
+    wire.cluster._server.call(lambda: clock.advance(milliseconds=ms))
 
 
 # Leaders
 
 
 def test_next_in_sync_replica_becomes_leader_when_leader_stops(three: Wire) -> None:
-    three.cluster.stop_broker(1)
+    three.cluster.broker(1).stop()
     assert (state(three).leader, state(three).leader_epoch, state(three).isr) == (2, 1, [2, 3])
 
 
@@ -47,32 +47,32 @@ def test_replica_out_of_sync_does_not_become_leader(three: Wire) -> None:
     three.produce(batch(b"a"))
     advance(three, 2 * LAG_MS)
     assert state(three).isr == [1, 3]
-    three.cluster.stop_broker(1)
+    three.cluster.broker(1).stop()
     assert state(three).leader == 3
 
 
 def test_epoch_does_not_change_while_leader_stays(three: Wire) -> None:
-    three.cluster.stop_broker(3)
-    three.cluster.start_broker(3)
+    three.cluster.broker(3).stop()
+    three.cluster.broker(3).start()
     assert (state(three).leader, state(three).leader_epoch) == (1, 0)
     assert state(three).partition_epoch == 2  # broker 3 left the ISR and returned
 
 
 def test_former_leader_returns_as_follower(three: Wire) -> None:
-    three.cluster.stop_broker(1)
-    three.cluster.start_broker(1)
+    three.cluster.broker(1).stop()
+    three.cluster.broker(1).start()
     assert (state(three).leader, state(three).isr) == (2, [1, 2, 3])
 
 
 def test_electing_current_leader_changes_nothing(three: Wire) -> None:
-    three.cluster.elect_leader("t", 0, 1)
+    three.cluster.topic("t").move_leader(1)
     assert (state(three).leader, state(three).leader_epoch) == (1, 0)
 
 
 def test_only_in_sync_replica_can_be_elected(three: Wire) -> None:
-    three.cluster.stop_broker(2)
+    three.cluster.broker(2).stop()
     with pytest.raises(KafkaError) as refusal:
-        three.cluster.elect_leader("t", 0, 2)
+        three.cluster.topic("t").move_leader(2)
     assert refusal.value.code == Code.PREFERRED_LEADER_NOT_AVAILABLE
     assert state(three).leader == 1
 
@@ -82,13 +82,13 @@ def test_only_last_in_sync_replica_can_lead_again(three: Wire) -> None:
     three.produce(batch(b"a"))
     advance(three, 2 * LAG_MS)
     for node in (3, 1):
-        three.cluster.stop_broker(node)
+        three.cluster.broker(node).stop()
     assert (state(three).leader, state(three).isr, state(three).elr) == (-1, [], [1])
-    three.cluster.start_broker(3)
+    three.cluster.broker(3).start()
     assert state(three).leader == -1
-    three.cluster.start_broker(1)
+    three.cluster.broker(1).start()
     assert state(three).leader == 1
-    assert three.cluster.log("t").log_end_offset == 1
+    assert three.cluster.topic("t").log().log_end_offset == 1
 
 
 # Eligible leader replicas (KIP-966)
@@ -96,12 +96,12 @@ def test_only_last_in_sync_replica_can_lead_again(three: Wire) -> None:
 
 def leaving_too_few(three: Wire) -> None:
     """Create topic "two" on brokers 2 and 3 with two records, the second of which only broker 2 has, and stop both."""
-    three.cluster.create_topic("two", config={"min.insync.replicas": "2"}, assignments=[[2, 3]])
+    three.cluster.topic("two").create(config={"min.insync.replicas": "2"}, assignments=[[2, 3]])
     three.produce(batch(b"both"), topic="two", node=2)
-    three.cluster.stop_broker(3)
+    three.cluster.broker(3).stop()
     three.produce(batch(b"only on 2"), topic="two", node=2)
     assert three.cluster._server.call(lambda: three.log("two").high_watermark) == 1
-    three.cluster.stop_broker(2)
+    three.cluster.broker(2).stop()
 
 
 def replicas(three: Wire) -> tuple[int, list[int], list[int], list[int]]:
@@ -113,9 +113,9 @@ def replicas(three: Wire) -> tuple[int, list[int], list[int], list[int]]:
 def test_replica_that_left_a_small_isr_is_elected_and_records_are_lost(three: Wire) -> None:
     leaving_too_few(three)
     assert replicas(three) == (-1, [], [2, 3], [2])
-    three.cluster.start_broker(3)
+    three.cluster.broker(3).start()
     assert replicas(three) == (3, [3], [2], [])
-    three.cluster.start_broker(2)
+    three.cluster.broker(2).start()
     assert replicas(three) == (3, [2, 3], [], [])
     assert three.cluster._server.call(lambda: three.log("two").log_end_offset) == 1
 
@@ -123,26 +123,26 @@ def test_replica_that_left_a_small_isr_is_elected_and_records_are_lost(three: Wi
 def test_replica_is_not_eligible_before_4_1() -> None:
     with on_the_wire(3, version="4.0") as three:
         leaving_too_few(three)
-        three.cluster.start_broker(3)
+        three.cluster.broker(3).start()
         assert replicas(three) == (-1, [2], [], [])
-        three.cluster.start_broker(2)
+        three.cluster.broker(2).start()
         assert three.cluster._server.call(lambda: three.log("two").log_end_offset) == 2
 
 
 def test_killed_broker_is_not_eligible_but_the_last_known_leader_is_elected(three: Wire) -> None:
-    three.cluster.create_topic("two", config={"min.insync.replicas": "2"}, assignments=[[2, 3]])
+    three.cluster.topic("two").create(config={"min.insync.replicas": "2"}, assignments=[[2, 3]])
     for node in (3, 2):
         three.cluster.broker(node).kill()
     assert replicas(three) == (-1, [], [2, 3], [2])
-    three.cluster.start_broker(3)
+    three.cluster.broker(3).start()
     assert replicas(three) == (-1, [], [2], [2])
-    three.cluster.start_broker(2)
+    three.cluster.broker(2).start()
     assert replicas(three) == (2, [2, 3], [], [])
 
 
 def test_change_of_min_isr_clears_the_eligible_replicas(three: Wire) -> None:
-    three.cluster.create_topic("two", config={"min.insync.replicas": "2"}, assignments=[[2, 3]])
-    three.cluster.stop_broker(3)
+    three.cluster.topic("two").create(config={"min.insync.replicas": "2"}, assignments=[[2, 3]])
+    three.cluster.broker(3).stop()
     assert replicas(three) == (2, [2], [3], [])
     changed = {"name": "min.insync.replicas", "config_operation": 0, "value": "1"}
     resource = {"resource_type": 2, "resource_name": "two", "configs": [changed]}
@@ -151,24 +151,24 @@ def test_change_of_min_isr_clears_the_eligible_replicas(three: Wire) -> None:
 
 
 def test_unclean_election_permits_loss_of_records(three: Wire) -> None:
-    three.cluster.create_topic("rash", config={"unclean.leader.election.enable": "true"}, assignments=[[1, 2]])
+    three.cluster.topic("rash").create(config={"unclean.leader.election.enable": "true"}, assignments=[[1, 2]])
     three.cluster.hold_replication(2)
     three.produce(batch(b"a"), topic="rash")
     advance(three, 2 * LAG_MS)
-    three.cluster.stop_broker(1)
+    three.cluster.broker(1).stop()
     assert (state(three, "rash").leader, state(three, "rash").isr) == (2, [2])
-    assert three.cluster.log("rash").log_end_offset == 0
+    assert three.cluster.topic("rash").log().log_end_offset == 0
 
 
 def test_records_missing_from_unclean_leader_are_truncated_everywhere(three: Wire) -> None:
-    three.cluster.create_topic("rash", config={"unclean.leader.election.enable": "true"}, assignments=[[1, 2]])
+    three.cluster.topic("rash").create(config={"unclean.leader.election.enable": "true"}, assignments=[[1, 2]])
     three.produce(batch(b"both"), topic="rash")
-    three.cluster.hold_replication(2)
+    held = three.cluster.hold_replication(2)
     three.produce(batch(b"lost"), topic="rash")
     advance(three, 2 * LAG_MS)
-    three.cluster.stop_broker(1)
-    three.cluster.release_replication(2)
-    three.cluster.start_broker(1)
+    three.cluster.broker(1).stop()
+    held.release()
+    three.cluster.broker(1).start()
     ends = [three.cluster._server.nodes[node].partitions["rash", 0].log.log_end_offset for node in (1, 2)]
     assert ends == [1, 1]
 
@@ -183,7 +183,7 @@ def test_lagging_follower_leaves_isr(three: Wire) -> None:
     assert state(three).isr == [1, 2, 3]
     advance(three, LAG_MS)
     assert state(three).isr == [1, 3]
-    assert three.cluster.log("t").high_watermark == 1
+    assert three.cluster.topic("t").log().high_watermark == 1
 
 
 def test_follower_with_full_temporary_disk_leaves_isr_until_it_can_write() -> None:
@@ -191,10 +191,10 @@ def test_follower_with_full_temporary_disk_leaves_isr_until_it_can_write() -> No
         with FailingDisk(Path(wire.cluster._server.nodes[2].directories.paths[0])) as disk:
             disk.fail_on(".log")
             assert wire.produce(batch(b"a"))["error_code"] == Code.NONE
-            assert wire.cluster.log("t").high_watermark == 0
+            assert wire.cluster.topic("t").log().high_watermark == 0
             advance(wire, 2 * LAG_MS)
             assert state(wire).isr == [1, 3]
-            assert wire.cluster.log("t").high_watermark == 1
+            assert wire.cluster.topic("t").log().high_watermark == 1
         wire.produce(batch(b"b"))
         assert state(wire).isr == [1, 2, 3]
         assert wire.cluster._server.nodes[2].partitions["t", 0].log.log_end_offset == 2
@@ -208,10 +208,10 @@ def test_follower_with_all_records_does_not_lag(three: Wire) -> None:
 
 
 def test_follower_rejoins_isr_after_catching_up(three: Wire) -> None:
-    three.cluster.hold_replication(2)
+    held = three.cluster.hold_replication(2)
     three.produce(batch(b"a"))
     advance(three, 2 * LAG_MS)
-    three.cluster.release_replication(2)
+    held.release()
     assert state(three).isr == [1, 2, 3]
 
 
@@ -226,11 +226,11 @@ def test_external_follower_joins_isr_when_it_fetches_at_log_end(three: Wire) -> 
 
 
 def test_single_partition_can_be_held_back(three: Wire) -> None:
-    three.cluster.create_topic("u", assignments=[[1, 2], [1, 2]])
+    three.cluster.topic("u").create(assignments=[[1, 2], [1, 2]])
     three.cluster.hold_replication(2, "u", 1)
     for index in (0, 1):
         three.produce(batch(b"a"), topic="u", index=index)
-    assert [three.cluster.log("u", index).high_watermark for index in (0, 1)] == [1, 0]
+    assert [three.cluster.topic("u").log(index).high_watermark for index in (0, 1)] == [1, 0]
 
 
 # Waiting requests
@@ -248,26 +248,26 @@ def test_stopped_follower_completes_waiting_fetch(three: Wire) -> None:
     three.cluster.hold_replication(2)
     three.produce(batch(b"a"))
     with three.waiting("Fetch", 12, three.fetch_body(wait_ms=100 * LAG_MS)) as receive:
-        three.cluster.stop_broker(2)
+        three.cluster.broker(2).stop()
         assert fetched(receive())["high_watermark"] == 1
 
 
 def test_restarted_broker_completes_waiting_fetch_when_enough_are_in_sync() -> None:
     """Since KIP-966 the high watermark does not advance while fewer than min.insync.replicas are in sync."""
     with on_the_wire(2, topic_config={"min.insync.replicas": "2"}) as wire:
-        wire.cluster.stop_broker(2)
+        wire.cluster.broker(2).stop()
         wire.produce(batch(b"a"))
         with wire.waiting("Fetch", 12, wire.fetch_body(wait_ms=60_000)) as receive:
-            wire.cluster.start_broker(2)
+            wire.cluster.broker(2).start()
             assert fetched(receive())["high_watermark"] == 1
 
 
 @pytest.mark.parametrize(("release", "high_watermark"), [("3.6", 1), ("3.7", 0)])
 def test_since_3_7_high_watermark_waits_for_enough_replicas(release: str, high_watermark: int) -> None:
     with on_the_wire(2, version=release, topic_config={"min.insync.replicas": "2"}) as wire:
-        wire.cluster.stop_broker(2)
+        wire.cluster.broker(2).stop()
         wire.produce(batch(b"a"))
-        assert wire.cluster.log("t").high_watermark == high_watermark
+        assert wire.cluster.topic("t").log().high_watermark == high_watermark
 
 
 # Stopping and starting brokers
@@ -275,32 +275,32 @@ def test_since_3_7_high_watermark_waits_for_enough_replicas(release: str, high_w
 
 def test_unknown_broker_cannot_be_stopped_or_started(three: Wire) -> None:
     with pytest.raises(ValueError, match="broker 9"):
-        three.cluster.stop_broker(9)
+        three.cluster.broker(9).stop()
     with pytest.raises(ValueError, match="broker 9"):
-        three.cluster.start_broker(9)
+        three.cluster.broker(9).start()
     with pytest.raises(ValueError, match="broker 1"):
-        three.cluster.start_broker(1)
+        three.cluster.broker(1).start()
 
 
 def test_port_of_stopped_broker_is_reserved(three: Wire) -> None:
     port = three.cluster._server.metadata.endpoints[2].port
-    three.cluster.stop_broker(2)
+    three.cluster.broker(2).stop()
     with socket.socket() as other, pytest.raises(OSError, match="in use"):
         other.bind(("127.0.0.1", port))
     with socket.socket() as client, pytest.raises(ConnectionRefusedError):
         client.connect(("127.0.0.1", port))
-    three.cluster.start_broker(2)
+    three.cluster.broker(2).start()
     assert three.fetch(node=2)["error_code"] == Code.NONE
 
 
 def test_failed_start_of_broker_changes_nothing(three: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
-    three.cluster.stop_broker(2)
+    three.cluster.broker(2).stop()
     with monkeypatch.context() as patch:
         patch.setattr("kafkalet.broker.network.listener.Listener.bind", refuse)
         with pytest.raises(OSError, match="refused by the test"):
-            three.cluster.start_broker(2)
+            three.cluster.broker(2).start()
     assert sorted(three.cluster._server.nodes) == [1, 3]
-    three.cluster.start_broker(2)
+    three.cluster.broker(2).start()
     assert state(three).isr == [1, 2, 3]
 
 
@@ -313,19 +313,19 @@ def refuse(*_: object) -> tuple[str, int]:
 
 def test_partition_without_leader_has_leader_after_restart(tmp_path: Path) -> None:
     with kafkalet.Cluster(brokers=2, data_dir=tmp_path) as first:
-        first.create_topic("t", assignments=[[2]])
-        first.stop_broker(2)
+        first.topic("t").create(assignments=[[2]])
+        first.broker(2).stop()
         assert first._server.metadata.topics["t"].partitions[0].leader == -1
     with kafkalet.Cluster(brokers=2, data_dir=tmp_path) as second:
-        assert second.log("t").log_end_offset == 0
+        assert second.topic("t").log().log_end_offset == 0
         assert second._server.metadata.topics["t"].partitions[0].leader == 2
 
 
 def test_stopped_replicas_are_in_sync_after_restart(tmp_path: Path) -> None:
     with kafkalet.Cluster(brokers=2, data_dir=tmp_path) as first:
-        first.create_topic("t", 1, 2)
-        first.stop_broker(1)
-        first.produce("t", 0, batch(b"a"))
+        first.topic("t").create(1, replication_factor=2)
+        first.broker(1).stop()
+        first.topic("t").append(batch(b"a"))
     with kafkalet.Cluster(brokers=2, data_dir=tmp_path) as second:
         partition = second._server.metadata.topics["t"].partitions[0]
         assert (partition.leader, partition.isr) == (2, [1, 2])
@@ -334,21 +334,21 @@ def test_stopped_replicas_are_in_sync_after_restart(tmp_path: Path) -> None:
 
 def test_partition_of_removed_broker_gets_another_leader(tmp_path: Path) -> None:
     with kafkalet.Cluster(brokers=3, data_dir=tmp_path) as first:
-        first.create_topic("t", assignments=[[3, 2]])
-        first.produce("t", 0, batch(b"a"))
+        first.topic("t").create(assignments=[[3, 2]])
+        first.topic("t").append(batch(b"a"))
     with kafkalet.Cluster(brokers=2, data_dir=tmp_path) as second:
         partition = second._server.metadata.topics["t"].partitions[0]
         assert (partition.leader, partition.leader_epoch, partition.isr) == (2, 2, [2])
-        assert second.log("t").high_watermark == 1
+        assert second.topic("t").log().high_watermark == 1
 
 
 @pytest.mark.parametrize(("release", "isr"), [("3.9", [1, 3, 2]), ("4.4", [1, 2, 3])])
 def test_since_4_0_isr_is_sorted(release: str, isr: list[int]) -> None:
     with kafkalet.Cluster(brokers=3, version=release) as cluster:
-        cluster.create_topic("t", assignments=[[1, 2, 3]])
-        cluster.stop_broker(2)
+        cluster.topic("t").create(assignments=[[1, 2, 3]])
+        cluster.broker(2).stop()
         assert cluster._server.metadata.topics["t"].partitions[0].isr == [1, 3]
-        cluster.start_broker(2)
+        cluster.broker(2).start()
         assert cluster._server.metadata.topics["t"].partitions[0].isr == isr
 
 
@@ -358,7 +358,7 @@ def test_restart_starts_new_leader_epochs(tmp_path: Path, release: str, after_cr
         return cluster._server.metadata.topics["t"].partitions[0].leader_epoch
 
     with kafkalet.Broker(data_dir=tmp_path, version=release) as cluster:
-        cluster.create_topic("t")
+        cluster.topic("t").create()
         assert epoch() == 0
     with kafkalet.Broker(data_dir=tmp_path, version=release) as cluster:
         assert epoch() == 2, "one epoch without a leader, one with a leader"
@@ -366,4 +366,4 @@ def test_restart_starts_new_leader_epochs(tmp_path: Path, release: str, after_cr
     (tmp_path / FILE).write_bytes(as_it_runs)
     with kafkalet.Broker(data_dir=tmp_path, version=release) as cluster:
         assert epoch() == after_crash
-        assert cluster.log("t").log_end_offset == 0
+        assert cluster.topic("t").log().log_end_offset == 0

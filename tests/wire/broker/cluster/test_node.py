@@ -13,7 +13,7 @@ from kafkalet.protocol.errors import Code, KafkaError
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[kafkalet.Cluster]:
     with kafkalet.Cluster(brokers=3) as running:
-        running.create_topic("t", assignments=[[1, 2], [2, 3]])
+        running.topic("t").create(assignments=[[1, 2], [2, 3]])
         yield running
 
 
@@ -43,8 +43,8 @@ def test_node_holds_leaders_and_followers(cluster: kafkalet.Cluster) -> None:
 
 
 def test_dropped_replica_is_removed(cluster: kafkalet.Cluster) -> None:
-    cluster.create_topic("gone", assignments=[[1, 2, 3]])
-    cluster.delete_topic("gone")
+    cluster.topic("gone").create(assignments=[[1, 2, 3]])
+    cluster.topic("gone").delete()
     for node in cluster._server.nodes.values():
         assert ("gone", 0) not in node.partitions
         assert "gone" not in {topic for topic, _, _ in node.directories.found()}

@@ -16,7 +16,7 @@ TOPIC, PARTITIONS = "t", 5
 def closed(tmp_path: Path) -> Path:
     """A directory with one record in each partition, which was cleanly closed."""
     with kafkalet.Broker(data_dir=tmp_path) as broker:
-        broker.create_topic(TOPIC, partitions=PARTITIONS)
+        broker.topic(TOPIC).create(PARTITIONS)
         for index in range(PARTITIONS):
             broker.topic(TOPIC).send("v", partition=index)
     return tmp_path
@@ -95,7 +95,7 @@ def test_configuration_that_was_changed_before_applies_to_the_log(late: Path) ->
 
         def change() -> None:
             topic.config["max.message.bytes"] = "777"
-            broker._server.controller.apply_config(topic)
+            broker._server.controller.change_config(topic, topic.config)
 
         broker._server.call(change)
         open_all(broker)
@@ -104,7 +104,7 @@ def test_configuration_that_was_changed_before_applies_to_the_log(late: Path) ->
 
 def test_log_that_was_not_opened_can_be_deleted(late: Path) -> None:
     with kafkalet.Broker(data_dir=late) as broker:
-        broker.delete_topic(TOPIC)
+        broker.topic(TOPIC).delete()
         assert not list(late.glob(f"{TOPIC}-[1-4]"))
         assert broker._server.nodes[1].are_logs_open
 
@@ -137,7 +137,7 @@ def test_replicas_of_several_brokers_are_opened_at_the_start(tmp_path: Path, mon
     for _ in range(2):
         with kafkalet.Cluster(brokers=2, data_dir=tmp_path) as cluster:
             if TOPIC not in cluster._server.metadata.topics:
-                cluster.create_topic(TOPIC, assignments=[[1, 2]])
+                cluster.topic(TOPIC).create(assignments=[[1, 2]])
             replicas = [node.partitions[TOPIC, 0] for node in cluster._server.nodes.values()]
             assert all(replica.is_open for replica in replicas)
 

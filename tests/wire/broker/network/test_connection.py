@@ -330,10 +330,10 @@ async def test_muted_client_gets_next_response_after_the_delay() -> None:
         client = await serving.connect()
         client.send(b"greedy", b"next")
         assert await client.receive() == b"greedy"
-        clock.advance(499)
+        clock.advance(milliseconds=499)
         await serving.turns()
         assert serving.router.frames == [b"greedy"]
-        clock.advance(1)
+        clock.advance(milliseconds=1)
         assert await client.receive() == b"next"
 
 
@@ -345,9 +345,9 @@ async def test_muted_client_that_disconnects_is_closed_after_the_delay() -> None
         client.send(b"greedy", b"unanswered")
         assert await serving.settles(lambda: len(serving.router.frames) == 1)
         await client.close()
-        clock.advance(500)
+        clock.advance(milliseconds=500)
         assert await serving.settles(lambda: len(serving.router.frames) == 2)
-        clock.advance(500)
+        clock.advance(milliseconds=500)
         assert await serving.settles(lambda: len(serving.listener) == 0)
 
 

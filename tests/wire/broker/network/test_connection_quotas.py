@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 import pytest
 
 import kafkalet
+from kafkalet.clock import ManualClock
 from kafkalet_conformance.playing.connection import Closed, Connection
 from tests.wire.brokers import TIMEOUT_S
 
@@ -45,7 +46,7 @@ class Clients:
 
 
 @contextmanager
-def clients(config: dict[str, str], clock: kafkalet.ManualClock | None = None) -> Iterator[Clients]:
+def clients(config: dict[str, str], clock: ManualClock | None = None) -> Iterator[Clients]:
     with ExitStack() as stack, kafkalet.Broker(config=TWO | config, clock=clock) as broker:
         yield Clients(broker, stack)
 
@@ -75,7 +76,7 @@ def test_limit_of_an_address_is_for_all_listeners() -> None:
 
 
 def test_longest_idle_connection_makes_room_on_the_inter_broker_listener() -> None:
-    clock = kafkalet.ManualClock()
+    clock = ManualClock()
     with clients(PROTECTED | {"max.connections": "2"}, clock) as asking:
         idle, busy = asking.connect("OUT"), asking.connect("OUT")
         clock.advance(seconds=1)
@@ -95,7 +96,7 @@ def test_inter_broker_listener_has_its_own_limit() -> None:
 
 @pytest.mark.parametrize("name", ["max.connection.creation.rate", "listener.name.out.max.connection.creation.rate"])
 def test_client_that_connects_too_often_is_served_after_a_delay(name: str) -> None:
-    clock = kafkalet.ManualClock()
+    clock = ManualClock()
     with clients({name: "1"}, clock) as asking:
         for _ in range(10):  # ten seconds' worth of connections
             asking.connect("OUT")
@@ -106,13 +107,13 @@ def test_client_that_connects_too_often_is_served_after_a_delay(name: str) -> No
 
 
 def test_rate_of_connections_of_a_listener_does_not_restrict_others() -> None:
-    with clients({"listener.name.out.max.connection.creation.rate": "1"}, kafkalet.ManualClock()) as asking:
+    with clients({"listener.name.out.max.connection.creation.rate": "1"}, ManualClock()) as asking:
         assert all(asking.can_connect("IN") for _ in range(15))
 
 
 def test_rate_of_connections_of_the_broker_does_not_restrict_the_inter_broker_listener() -> None:
     config = PROTECTED | {"max.connection.creation.rate": "1", "listener.name.in.max.connection.creation.rate": "1000"}
-    with clients(config, kafkalet.ManualClock()) as asking:
+    with clients(config, ManualClock()) as asking:
         assert all(asking.can_connect("IN") for _ in range(15))
 
 

@@ -245,11 +245,11 @@ async def test_idle_connection_is_closed_after_idle_timeout(caplog: pytest.LogCa
     async with Serving(clock=clock, connections_max_idle_ms=1000) as serving:
         client = await serving.connect()
         await client.ask(b"x")
-        clock.advance(999)
+        clock.advance(milliseconds=999)
         assert await client.ask(b"y") == b"y"  # resets the idle time
-        clock.advance(999)
+        clock.advance(milliseconds=999)
         assert len(serving.listener) == 1
-        clock.advance(1)
+        clock.advance(milliseconds=1)
         assert await client.is_closed()
     assert any("connections.max.idle.ms=1000" in record.getMessage() for record in caplog.records)
 
@@ -260,13 +260,13 @@ async def test_idle_time_is_per_connection() -> None:
     async with Serving(clock=clock, connections_max_idle_ms=1000) as serving:
         early = await serving.connect()
         await early.ask(b"x")
-        clock.advance(500)
+        clock.advance(milliseconds=500)
         late = await serving.connect()
         await late.ask(b"x")
-        clock.advance(500)
+        clock.advance(milliseconds=500)
         assert await early.is_closed()
         assert len(serving.listener) == 1
-        clock.advance(500)
+        clock.advance(milliseconds=500)
         assert await late.is_closed()
 
 
@@ -276,7 +276,7 @@ async def test_negative_idle_timeout_disables_it() -> None:
     async with Serving(clock=clock, connections_max_idle_ms=-1) as serving:
         client = await serving.connect()
         await client.ask(b"x")
-        clock.advance(10**9)
+        clock.advance(milliseconds=10**9)
         assert await client.ask(b"y") == b"y"
 
 
@@ -286,7 +286,7 @@ async def test_connection_without_requests_is_closed_after_idle_timeout() -> Non
     async with Serving(clock=clock, connections_max_idle_ms=1000) as serving:
         client = await serving.connect()
         assert await serving.settles(lambda: len(serving.listener) == 1)
-        clock.advance(1000)
+        clock.advance(milliseconds=1000)
         assert await client.is_closed()
 
 

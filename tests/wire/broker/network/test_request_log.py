@@ -138,7 +138,7 @@ def test_long_poll_is_logged_when_it_is_answered(wire: Wire, lines: Lines) -> No
     with wire.waiting("Fetch", 11, wire.fetch_body(version=11, wait_ms=60_000)) as receive:
         before = lines()
         sent = batch(b"a")
-        wire.cluster.produce("t", 0, sent)
+        wire.cluster.topic("t").append(sent)
         receive()
     assert len(before) == 1
     assert last(wire, lines) == f"Fetch v11 t-0@0 -> 1 batch {len(sent)} B hw=1 lso=1 (waited)"
@@ -171,7 +171,7 @@ def test_fetch_session_is_shown(wire: Wire, lines: Lines) -> None:
     [(-1, "latest -> offset 2"), (-2, "earliest -> offset 0"), (1001, "1001 -> offset 1 timestamp 1001")],
 )
 def test_list_offsets_shows_timestamp_and_offset(wire: Wire, lines: Lines, timestamp: int, words: str) -> None:
-    wire.cluster.produce("t", 0, batch(b"a", b"b"))
+    wire.cluster.topic("t").append(batch(b"a", b"b"))
     wire.list_offset(timestamp)
     assert last(wire, lines) == f"ListOffsets v8 t-0@{words}"
 
@@ -278,7 +278,7 @@ def test_client_id_is_truncated_and_escaped(wire: Wire, lines: Lines) -> None:
 
 
 def test_long_list_is_truncated(wire: Wire, lines: Lines) -> None:
-    wire.cluster.create_topic("wide", 20)
+    wire.cluster.topic("wide").create(20)
     partitions = [{"partition_index": index, "timestamp": -2} for index in range(20)]
     wire.ask("ListOffsets", 8, {"topics": [{"name": "wide", "partitions": partitions}]})
     assert last(wire, lines) == (
@@ -288,7 +288,7 @@ def test_long_list_is_truncated(wire: Wire, lines: Lines) -> None:
 
 
 def test_errors_are_listed_before_successes(wire: Wire, lines: Lines) -> None:
-    wire.cluster.create_topic("wide", 20)
+    wire.cluster.topic("wide").create(20)
     partitions = [{"partition_index": index, "timestamp": -2} for index in range(21)]
     wire.ask("ListOffsets", 8, {"topics": [{"name": "wide", "partitions": partitions}]})
     assert "-> wide-20 UNKNOWN_TOPIC_OR_PARTITION, wide-0 offset 0, " in last(wire, lines)

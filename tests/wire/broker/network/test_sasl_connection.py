@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import kafkalet
+from kafkalet.clock import ManualClock
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.frame import decode_response_header, request_frame
@@ -86,7 +87,7 @@ class Client:
 class Broker:
     """A broker on a manual clock."""
 
-    def __init__(self, cluster: kafkalet.Cluster, clock: kafkalet.ManualClock) -> None:
+    def __init__(self, cluster: kafkalet.Cluster, clock: ManualClock) -> None:
         self.cluster = cluster
         self.clock = clock
         self.clients: list[Client] = []
@@ -101,7 +102,7 @@ class Broker:
         assert shared is not None
         for _ in range(10_000):
             if self.cluster._server.call(lambda: len(shared.failures)):
-                self.clock.advance(DELAY_MS)
+                self.clock.advance(milliseconds=DELAY_MS)
                 return True
         return False
 
@@ -113,7 +114,7 @@ def request(api: Api, version: int, **fields: Any) -> bytes:
 
 @contextmanager
 def running(**config: str) -> Iterator[Broker]:
-    clock = kafkalet.ManualClock()
+    clock = ManualClock()
     with kafkalet.Cluster(1, config=CONFIG | config, clock=clock, version="3.9") as cluster:
         broker = Broker(cluster, clock)
         yield broker
@@ -393,7 +394,7 @@ def test_client_authenticates_again(limited: Broker) -> None:
     client = limited.connect()
     client.log_in()
     assert client.is_served()
-    limited.clock.advance(5001)
+    limited.clock.advance(milliseconds=5001)
     assert client.log_in().session_lifetime_ms == 5000
     assert client.is_served()
 
@@ -421,7 +422,7 @@ def test_raw_token_that_is_pipelined_after_the_handshake_authenticates_again(lim
 def test_request_after_the_session_closes_immediately(limited: Broker) -> None:
     client = limited.connect()
     client.log_in()
-    limited.clock.advance(5001)
+    limited.clock.advance(milliseconds=5001)
     client.request(Api.METADATA, 1, topics=[])
     assert client.receive() is None
 
@@ -457,7 +458,7 @@ def test_mechanism_that_is_not_enabled_closes_a_session_immediately(limited: Bro
 
 
 def test_journal_has_the_requests_but_no_tokens() -> None:
-    clock = kafkalet.ManualClock()
+    clock = ManualClock()
     with kafkalet.Cluster(1, config=CONFIG, clock=clock, version="3.9") as cluster:
         broker = Broker(cluster, clock)
         client = broker.connect()

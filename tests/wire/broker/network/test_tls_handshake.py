@@ -67,7 +67,7 @@ async def test_handshake_that_hangs_is_closed_after_the_idle_time(caplog: pytest
         client = await serving.connect_plainly()
         client.writer.write(b"\x16\x03\x01")  # the start of a TLS record
         assert await serving.settles(lambda: len(serving.listener) == 1)
-        clock.advance(2000)
+        clock.advance(milliseconds=2000)
         assert await client.is_closed()
     assert len(lines(caplog)) == 1
     assert lines(caplog)[0].endswith("connections.max.idle.ms=1000")

@@ -6,6 +6,7 @@ import pytest
 
 import kafkalet
 from kafkalet.broker.security.acl import Operation, ResourceType
+from kafkalet.clock import ManualClock
 from kafkalet.properties import InvalidProperty
 from kafkalet.protocol.errors import Code
 from kafkalet.sasl_client import NotAuthenticated
@@ -58,12 +59,12 @@ def test_removed_token_cannot_log_in_but_its_connections_stay() -> None:
 
 
 def test_expired_token_can_log_in_until_it_is_removed() -> None:
-    clock = kafkalet.ManualClock()
+    clock = ManualClock()
     with secured(clock=clock) as users:
         token = created(users, "alice", max_lifetime_ms=1000)
-        clock.advance(3_000_000)
+        clock.advance(milliseconds=3_000_000)
         users.log_in_with(token, "SCRAM-SHA-256", "token")
-        clock.advance(600_000)
+        clock.advance(milliseconds=600_000)
         with pytest.raises(NotAuthenticated):
             users.log_in_with(token, "SCRAM-SHA-256", "again")
 

@@ -105,7 +105,7 @@ class Tx:
         assert isinstance(clock, ManualClock)
         self.wire.close()
         self.wire.connections.clear()
-        self.wire.cluster._server.call(lambda: clock.advance(ms))
+        self.wire.cluster._server.call(lambda: clock.advance(milliseconds=ms))
 
     def describe(self) -> Plain:
         body = {"transactional_ids": [self.transactional_id]}

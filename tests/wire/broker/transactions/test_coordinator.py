@@ -6,6 +6,7 @@ import pytest
 
 import kafkalet
 from kafkalet.broker.cluster.state_topics import TRANSACTION_STATE, partition_of
+from kafkalet.clock import ManualClock
 from kafkalet.protocol.errors import Code
 from tests.wire.brokers import Wire
 
@@ -17,11 +18,13 @@ INDEX = partition_of("x", 50)
 def take_over(tx: Tx) -> None:
     """Let another broker become the coordinator."""
     cluster = tx.wire.cluster
-    cluster.elect_leader(TRANSACTION_STATE.name, INDEX, next(node for node in cluster._server.nodes if node != tx.node))
+    cluster.topic(TRANSACTION_STATE.name).move_leader(
+        next(node for node in cluster._server.nodes if node != tx.node), INDEX
+    )
 
 
 def stable(tx: Tx) -> int:
-    return tx.wire.cluster.log("t").last_stable_offset
+    return tx.wire.cluster.topic("t").log().last_stable_offset
 
 
 # Fencing
@@ -49,7 +52,7 @@ def test_open_transaction_of_previous_producer_is_aborted(release: str) -> None:
         assert tx.send(b"b")["error_code"] == Code.INVALID_PRODUCER_EPOCH
         assert tx.end() == Code.PRODUCER_FENCED
         other.commit(b"c")
-        assert [batch.producer_epoch for batch in tx.wire.cluster.log("t").batches] == [0, 1, 2, 2]
+        assert [batch.producer_epoch for batch in tx.wire.cluster.topic("t").log().batches] == [0, 1, 2, 2]
 
 
 def test_producer_can_continue_after_error() -> None:
@@ -127,7 +130,7 @@ def test_open_transaction_survives_stop_of_coordinator() -> None:
     with producing(3) as tx:
         assert tx.add() == Code.NONE
         assert tx.send(b"a")["error_code"] == Code.NONE
-        tx.wire.cluster.stop_broker(tx.node)
+        tx.wire.cluster.broker(tx.node).stop()
         tx.node = tx.find()
         assert tx.send(b"b")["error_code"] == Code.NONE
         assert tx.end() == Code.NONE
@@ -140,16 +143,14 @@ def test_decided_transaction_is_completed_by_next_coordinator() -> None:
         assert tx.add() == Code.NONE
         assert tx.send(b"a")["error_code"] == Code.NONE
         leader = cluster._server.metadata.topics["t"].partitions[0].leader
-        held = [node for node in cluster._server.nodes if node != leader]
-        for node in held:
-            cluster.hold_replication(node, "t")
+        holds = [cluster.hold_replication(node, "t") for node in cluster._server.nodes if node != leader]
         assert tx.end() == Code.NONE
         take_over(tx)
         tx.node = tx.find()
         assert tx.describe()["transaction_state"] == "PrepareCommit"
         assert tx.add() == Code.CONCURRENT_TRANSACTIONS
-        for node in held:
-            cluster.release_replication(node, "t")
+        for held in holds:
+            held.release()
         tx.wire.until(lambda: cluster._server.leadership.leader_of("t", 0).log.last_stable_offset == 3)
         assert tx.describe()["transaction_state"] == "CompleteCommit"
 
@@ -162,10 +163,10 @@ def test_open_transaction_survives_restart(tmp_path: Path) -> None:
         wire = Wire(broker)
         again = Tx(wire)
         again.producer_id, again.epoch, again.sequences = tx.producer_id, tx.epoch, tx.sequences
-        assert broker.log("t").last_stable_offset == 0
+        assert broker.topic("t").log().last_stable_offset == 0
         assert again.send(b"b")["error_code"] == Code.NONE
         assert again.end() == Code.NONE
-        assert broker.log("t").last_stable_offset == 3
+        assert broker.topic("t").log().last_stable_offset == 3
         assert again.describe()["transaction_state"] == "CompleteCommit"
         wire.close()
 
@@ -185,12 +186,12 @@ def test_decided_transaction_is_completed_after_restart(tmp_path: Path) -> None:
         again = Tx(wire)
         again.producer_id, again.epoch, again.sequences = tx.producer_id, tx.epoch, tx.sequences
         again.commit(b"b")
-        assert cluster.log("t").last_stable_offset == cluster.log("t").log_end_offset
+        assert cluster.topic("t").log().last_stable_offset == cluster.topic("t").log().log_end_offset
         wire.close()
 
 
 def test_transaction_timeout_continues_on_next_coordinator() -> None:
-    with producing(3, clock=kafkalet.ManualClock()) as tx:
+    with producing(3, clock=ManualClock()) as tx:
         assert tx.init(timeout_ms=20_000) == tx.add() == Code.NONE
         tx.advance(15_000)
         take_over(tx)
@@ -205,13 +206,13 @@ def test_transaction_timeout_continues_on_next_coordinator() -> None:
 def test_change_is_invisible_before_replication() -> None:
     with producing(2) as tx:
         cluster = tx.wire.cluster
-        cluster.hold_replication(3 - tx.node, TRANSACTION_STATE.name)
+        held = cluster.hold_replication(3 - tx.node, TRANSACTION_STATE.name)
         body = {**tx.who, "topics": [{"name": "t", "partitions": [0]}]}
         with tx.wire.waiting("AddPartitionsToTxn", 3, body, tx.node) as receive:
             assert tx.describe()["transaction_state"] == "Empty"
             assert tx.add() == Code.CONCURRENT_TRANSACTIONS
             assert tx.init() == Code.CONCURRENT_TRANSACTIONS
-            cluster.release_replication(3 - tx.node, TRANSACTION_STATE.name)
+            held.release()
             assert receive()["topics"][0]["partitions"][0]["error_code"] == Code.NONE
         assert tx.describe()["transaction_state"] == "Ongoing"
 
@@ -219,12 +220,12 @@ def test_change_is_invisible_before_replication() -> None:
 def test_disconnect_of_waiting_client_does_not_cancel_change() -> None:
     with producing(2) as tx:
         cluster = tx.wire.cluster
-        cluster.hold_replication(3 - tx.node, TRANSACTION_STATE.name)
+        held = cluster.hold_replication(3 - tx.node, TRANSACTION_STATE.name)
         body = {**tx.who, "topics": [{"name": "t", "partitions": [0]}]}
         with tx.wire.waiting("AddPartitionsToTxn", 3, body, tx.node):
             tx.wire.connection(tx.node, "waiting").close()
         tx.wire.connections.pop((tx.node, "waiting"))
-        cluster.release_replication(3 - tx.node, TRANSACTION_STATE.name)
+        held.release()
         tx.wire.until(lambda: not len(cluster._server.nodes[tx.node].purgatory))
         assert tx.describe()["transaction_state"] == "Ongoing"
 
@@ -236,27 +237,27 @@ def test_waiting_request_fails_when_another_broker_takes_over() -> None:
         cluster.hold_replication(others[0], TRANSACTION_STATE.name)
         body = {**tx.who, "topics": [{"name": "t", "partitions": [0]}]}
         with tx.wire.waiting("AddPartitionsToTxn", 3, body, tx.node) as receive:
-            cluster.elect_leader(TRANSACTION_STATE.name, INDEX, others[1])
+            cluster.topic(TRANSACTION_STATE.name).move_leader(others[1], INDEX)
             assert receive()["topics"][0]["partitions"][0]["error_code"] == Code.NOT_COORDINATOR
 
 
 def test_too_few_replicas_change_nothing() -> None:
     with producing(2) as tx:
-        tx.wire.cluster.stop_broker(3 - tx.node)
+        tx.wire.cluster.broker(3 - tx.node).stop()
         assert tx.add() == Code.COORDINATOR_NOT_AVAILABLE
         assert tx.describe()["transaction_state"] == "Empty"
-        tx.wire.cluster.start_broker(3 - tx.node)
+        tx.wire.cluster.broker(3 - tx.node).start()
         assert tx.add() == Code.NONE
 
 
 def test_failed_fence_increments_epoch_once() -> None:
     with producing(2, version="3.9") as tx:
         assert tx.add() == Code.NONE
-        tx.wire.cluster.stop_broker(3 - tx.node)
+        tx.wire.cluster.broker(3 - tx.node).stop()
         other = Tx(tx.wire)
         assert other.init() == other.init() == Code.COORDINATOR_NOT_AVAILABLE
         assert tx.end() == Code.PRODUCER_FENCED  # the epoch counts as used although the append failed
-        tx.wire.cluster.start_broker(3 - tx.node)
+        tx.wire.cluster.broker(3 - tx.node).start()
         assert other.init() == Code.CONCURRENT_TRANSACTIONS
         assert other.init() == Code.NONE
         assert other.epoch == 2
@@ -271,12 +272,12 @@ def test_failed_fence_increments_epoch_once() -> None:
 def test_since_4_0_pending_change_is_checked_before_producer(release: str, code: Code) -> None:
     with producing(2, version=release) as tx:
         cluster = tx.wire.cluster
-        cluster.hold_replication(3 - tx.node, TRANSACTION_STATE.name)
+        held = cluster.hold_replication(3 - tx.node, TRANSACTION_STATE.name)
         body = {**tx.who, "topics": [{"name": "t", "partitions": [0]}]}
         with tx.wire.waiting("AddPartitionsToTxn", 3, body, tx.node) as receive:
             tx.producer_id += 1
             assert tx.add() == code
-            cluster.release_replication(3 - tx.node, TRANSACTION_STATE.name)
+            held.release()
             receive()
 
 
@@ -295,7 +296,7 @@ def test_cluster_at_transaction_version_0_refuses_later_versions() -> None:
         assert tx.add() == Code.NONE
         tx.begin()
         assert tx.epoch == 2
-        record = tx.wire.cluster.log(TRANSACTION_STATE.name, INDEX).batches[-1].records()[0]
+        record = tx.wire.cluster.topic(TRANSACTION_STATE.name).log(INDEX).batches[-1].records()[0]
         assert record.value is not None
         assert record.value[:2] == b"\0\0"
         level(tx, 2)
@@ -318,7 +319,7 @@ def test_before_4_0_last_start_time_is_kept_until_takeover(release: str, remembe
 @pytest.mark.parametrize(("release", "version"), [("3.9", 0), ("4.4", 1)])
 def test_version_of_log_values_depends_on_release(release: str, version: int) -> None:
     with producing(version=release) as tx:
-        [batch] = tx.wire.cluster.log(TRANSACTION_STATE.name, INDEX).batches
+        [batch] = tx.wire.cluster.topic(TRANSACTION_STATE.name).log(INDEX).batches
         [record] = batch.records()
         assert record.value is not None
         assert record.value[:2] == version.to_bytes(2, "big")

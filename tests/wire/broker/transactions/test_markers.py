@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-import kafkalet
 from kafkalet.broker.cluster.state_topics import TRANSACTION_STATE, partition_of
+from kafkalet.clock import ManualClock
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.records.batch import Batch
 from tests.wire.brokers import batch, on_the_wire
@@ -20,7 +20,7 @@ def tx() -> Iterator[Tx]:
 
 
 def markers(tx: Tx, topic: str = "t", index: int = 0) -> list[Batch]:
-    return [batch for batch in tx.wire.cluster.log(topic, index).batches if batch.is_control]
+    return [batch for batch in tx.wire.cluster.topic(topic).log(index).batches if batch.is_control]
 
 
 def state_of(tx: Tx) -> str:
@@ -44,7 +44,7 @@ def others(tx: Tx) -> list[int]:
 
 
 def test_every_partition_gets_marker(tx: Tx) -> None:
-    tx.wire.cluster.create_topic("many", 7)
+    tx.wire.cluster.topic("many").create(7)
     partitions = [("many", index) for index in range(7)]
     assert tx.add(*partitions) == Code.NONE
     assert tx.end() == Code.NONE
@@ -66,7 +66,9 @@ def test_marker_contains_producer_and_result(tx: Tx, committed: bool) -> None:
 def test_marker_contains_coordinator_epoch(tx: Tx) -> None:
     cluster = tx.wire.cluster
     index = partition_of("x", 50)
-    cluster.elect_leader(TRANSACTION_STATE.name, index, next(node for node in cluster._server.nodes if node != tx.node))
+    cluster.topic(TRANSACTION_STATE.name).move_leader(
+        next(node for node in cluster._server.nodes if node != tx.node), index
+    )
     tx.node = tx.find()
     open_transaction(tx)
     assert tx.end() == Code.NONE
@@ -77,89 +79,88 @@ def test_marker_contains_coordinator_epoch(tx: Tx) -> None:
 def test_last_stable_offset_advances_after_replication_of_marker(tx: Tx) -> None:
     cluster = tx.wire.cluster
     open_transaction(tx)
-    for node in others(tx):
-        cluster.hold_replication(node, "t")
+    holds = [cluster.hold_replication(node, "t") for node in others(tx)]
     assert tx.end() == Code.NONE
-    assert cluster.log("t").log_end_offset == 2
-    assert cluster.log("t").last_stable_offset == 0
+    assert cluster.topic("t").log().log_end_offset == 2
+    assert cluster.topic("t").log().last_stable_offset == 0
     assert state_of(tx) == "PrepareCommit"
     assert tx.add() == Code.CONCURRENT_TRANSACTIONS
-    for node in others(tx):
-        cluster.release_replication(node, "t")
+    for held in holds:
+        held.release()
     tx.wire.until(lambda: cluster._server.leadership.leader_of("t", 0).log.last_stable_offset == 2)
     assert state_of(tx) == "CompleteCommit"
     assert len(markers(tx)) == 1
 
 
 def test_partition_of_deleted_topic_needs_no_marker(tx: Tx) -> None:
-    tx.wire.cluster.create_topic("gone", 2)
+    tx.wire.cluster.topic("gone").create(2)
     open_transaction(tx)
     assert tx.add(("gone", 0), ("gone", 1)) == Code.NONE
-    tx.wire.cluster.delete_topic("gone")
+    tx.wire.cluster.topic("gone").delete()
     assert tx.end() == Code.NONE
     assert state_of(tx) == "CompleteCommit"
 
 
 @pytest.mark.parametrize("way", ["delete", "stop"])
 def test_transaction_completes_when_leader_of_waiting_marker_disappears(way: str) -> None:
-    with producing(3, clock=kafkalet.ManualClock()) as tx:
+    with producing(3, clock=ManualClock()) as tx:
         cluster = tx.wire.cluster
         one, two = (node for node in cluster._server.nodes if node != tx.node)
-        cluster.create_topic("far", assignments=[[one, two]])
+        cluster.topic("far").create(assignments=[[one, two]])
         assert tx.add(("far", 0)) == Code.NONE
         cluster.hold_replication(two, "far")
         assert tx.end() == Code.NONE
         assert state_of(tx) == "PrepareCommit"
         if way == "delete":
-            cluster.delete_topic("far")
+            cluster.topic("far").delete()
         else:
-            cluster.stop_broker(one)
+            cluster.broker(one).stop()
         tx.wire.until(lambda: is_completed(tx))
 
 
 def test_partition_without_leader_gets_marker_later() -> None:
-    with producing(3, clock=kafkalet.ManualClock()) as tx:
+    with producing(3, clock=ManualClock()) as tx:
         cluster = tx.wire.cluster
         away = next(node for node in cluster._server.nodes if node != tx.node)
-        cluster.create_topic("alone", assignments=[[away]])
-        cluster.create_topic("beside", assignments=[[tx.node]])
+        cluster.topic("alone").create(assignments=[[away]])
+        cluster.topic("beside").create(assignments=[[tx.node]])
         assert tx.add(("alone", 0), ("beside", 0)) == Code.NONE
-        cluster.stop_broker(away)
+        cluster.broker(away).stop()
         assert tx.end() == Code.NONE
         found = tx.describe()
         assert found["transaction_state"] == "PrepareCommit"
         assert found["topics"] == [{"topic": "alone", "partitions": [0]}]
-        cluster.start_broker(away)
+        cluster.broker(away).start()
         tx.wire.until(lambda: is_completed(tx))
         assert len(markers(tx, "alone")) == len(markers(tx, "beside")) == 1
 
 
 def test_marker_refused_for_too_few_replicas_is_retried() -> None:
-    with on_the_wire(2, clock=kafkalet.ManualClock(), config={"transaction.state.log.min.isr": "1"}) as wire:
+    with on_the_wire(2, clock=ManualClock(), config={"transaction.state.log.min.isr": "1"}) as wire:
         tx, cluster = Tx(wire), wire.cluster
-        cluster.create_topic("safe", assignments=[[tx.node, 3 - tx.node]], config={"min.insync.replicas": "2"})
+        cluster.topic("safe").create(config={"min.insync.replicas": "2"}, assignments=[[tx.node, 3 - tx.node]])
         assert tx.init() == tx.add(("safe", 0)) == Code.NONE
-        cluster.stop_broker(3 - tx.node)
+        cluster.broker(3 - tx.node).stop()
         assert tx.end() == Code.NONE
         assert state_of(tx) == "PrepareCommit"
-        cluster.start_broker(3 - tx.node)
+        cluster.broker(3 - tx.node).start()
         tx.wire.until(lambda: is_completed(tx))
         assert len(markers(tx, "safe")) == 1
 
 
 def test_completed_transaction_refused_for_too_few_replicas_is_stored_later() -> None:
     config = {"transaction.state.log.min.isr": "2", "transaction.state.log.replication.factor": "2"}
-    with on_the_wire(2, clock=kafkalet.ManualClock(), config=config) as wire:
+    with on_the_wire(2, clock=ManualClock(), config=config) as wire:
         tx, cluster = Tx(wire), wire.cluster
         follower = 3 - tx.node
-        cluster.create_topic("u", assignments=[[tx.node, follower]])
+        cluster.topic("u").create(assignments=[[tx.node, follower]])
         assert tx.init() == tx.add(("u", 0)) == Code.NONE
         cluster.hold_replication(follower, "u")
         assert tx.end() == Code.NONE
-        cluster.stop_broker(follower)
-        tx.wire.until(lambda: cluster.log("u").last_stable_offset == 1)
+        cluster.broker(follower).stop()
+        tx.wire.until(lambda: cluster.topic("u").log().last_stable_offset == 1)
         assert state_of(tx) == "PrepareCommit"
-        cluster.start_broker(follower)
+        cluster.broker(follower).start()
         tx.wire.until(lambda: is_completed(tx))
 
 
@@ -180,7 +181,7 @@ def test_marker_of_outdated_coordinator_is_refused(tx: Tx) -> None:
 
 
 def test_refused_marker_does_not_affect_other_partitions(tx: Tx) -> None:
-    tx.wire.cluster.create_topic("zebra")
+    tx.wire.cluster.topic("zebra").create()
     assert tx.add(("t", 0), ("zebra", 0)) == Code.NONE
     partition = tx.wire.cluster._server.leadership.leader_of("t", 0)
     records = batch(b"a", producer_id=tx.producer_id, producer_epoch=tx.epoch + 5, base_sequence=0)

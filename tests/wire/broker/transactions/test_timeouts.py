@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-import kafkalet
+from kafkalet.clock import ManualClock
 from kafkalet.protocol.errors import Code
 
 from .producing import Tx, producing
@@ -14,12 +14,12 @@ HOUR_MS = 60 * 60 * 1000
 
 
 @pytest.fixture
-def clock() -> kafkalet.ManualClock:
-    return kafkalet.ManualClock()
+def clock() -> ManualClock:
+    return ManualClock()
 
 
 @pytest.fixture
-def tx(clock: kafkalet.ManualClock) -> Iterator[Tx]:
+def tx(clock: ManualClock) -> Iterator[Tx]:
     with producing(clock=clock) as opened:
         yield opened
 
@@ -32,7 +32,7 @@ def test_transaction_exceeding_timeout_is_aborted_at_next_check(tx: Tx) -> None:
     tx.advance(5_000)
     found = tx.describe()
     assert (found["transaction_state"], found["producer_epoch"]) == ("CompleteAbort", tx.epoch + 1)
-    assert tx.wire.cluster.log("t").last_stable_offset == 2
+    assert tx.wire.cluster.topic("t").log().last_stable_offset == 2
 
 
 @pytest.mark.parametrize("version", [3, 5])
@@ -48,7 +48,7 @@ def test_producer_of_timed_out_transaction_is_fenced(tx: Tx, version: int) -> No
     tx.commit(b"a")
 
 
-def test_check_interval_is_configurable(clock: kafkalet.ManualClock) -> None:
+def test_check_interval_is_configurable(clock: ManualClock) -> None:
     name = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
     with producing(clock=clock, config={name: "100"}) as tx:
         assert tx.init(timeout_ms=1) == tx.add() == Code.NONE
@@ -73,7 +73,7 @@ def test_unused_transactional_id_expires(tx: Tx) -> None:
     assert tx.epoch == 0
 
 
-def test_expired_transactional_id_does_not_return_after_reload(clock: kafkalet.ManualClock) -> None:
+def test_expired_transactional_id_does_not_return_after_reload(clock: ManualClock) -> None:
     config = {"transactional.id.expiration.ms": str(HOUR_MS)}
     with producing(clock=clock, config=config) as tx:
         other = Tx(tx.wire, "other")

@@ -93,5 +93,5 @@ def test_coordinator_can_be_another_broker() -> None:
         assert tx.add() == Code.NONE
         cluster = tx.wire.cluster
         for node in cluster._server.nodes:
-            cluster.elect_leader("t", 0, node)
+            cluster.topic("t").move_leader(node)
             assert tx.send(b"a")["error_code"] == Code.NONE

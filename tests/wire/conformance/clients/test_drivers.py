@@ -27,7 +27,7 @@ def client(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def topic(broker: kafkalet.Broker) -> str:
     name = new_topic()
-    broker.create_topic(name, partitions=3)
+    broker.topic(name).create(3)
     return name
 
 
@@ -56,7 +56,7 @@ def test_producer_requests_the_acks_of_the_task(client: str, broker: kafkalet.Br
     assert ended.status == 0, ended
     assert all(int(partition) >= -1 and int(offset) >= -1 for _, partition, offset in ended.of("acked"))
     assert sorted((value for value, *_ in ended.of("acked")), key=int) == VALUES
-    assert {request.request["acks"] for request in broker.requests.of("Produce")} == {int(acks)}
+    assert {request.request["acks"] for request in broker.requests.filter("Produce")} == {int(acks)}
 
 
 def test_producer_with_transactional_id_commits_one_transaction(
@@ -96,7 +96,7 @@ def test_consumer_that_waits_in_vain_ends_at_the_timeout(client: str, broker: ka
 def test_transformer_copies_records_and_commits_offsets(client: str, broker: kafkalet.Broker, topic: str) -> None:
     fill(broker, topic)
     output = f"{topic}-copy"
-    broker.create_topic(output, partitions=1)
+    broker.topic(output).create(1)
     settings = {"group": topic, "transactional_id": topic, "output_topic": output}
     ended = run(client, broker, "transform", topic, **settings)
     assert (ended.status, ended.values()) == (0, VALUES), ended

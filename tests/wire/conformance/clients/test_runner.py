@@ -94,7 +94,7 @@ def test_rewritten_response_reaches_the_client() -> None:
     seen: list[tuple[str, ...]] = []
 
     def judge(stage: Stage) -> tuple[()]:
-        seen.extend(request.errors for request in stage.cluster.requests.of("Produce"))
+        seen.extend(request.errors for request in stage.cluster.requests.filter("Produce"))
         return ()
 
     result = runner(*FAKE, "none").run_one(scenario_of(play, judge=judge))

@@ -2,7 +2,7 @@
 
 import pytest
 
-import kafkalet
+from kafkalet.clock import ManualClock
 from tests.wire.control.asking import Asking, asking
 
 
@@ -32,5 +32,5 @@ def test_clock_of_the_system_cannot_be_advanced() -> None:
 
 
 def test_manual_clock_is_advanced() -> None:
-    with asking(clock=kafkalet.ManualClock(1000)) as api:
+    with asking(clock=ManualClock(1000)) as api:
         assert api.post("/v1/clock/advance", {"ms": 5})["now_ms"] == 1005

@@ -102,12 +102,13 @@ def test_only_changed_topics_are_read_again(api: Asking, monkeypatch: pytest.Mon
 
 
 def test_append_names_its_topic_as_the_change(api: Asking) -> None:
-    topic = api.cluster.topic("t").send("x")
+    topic = api.cluster.topic("t")
+    topic.send("x")
     with api.cluster._server.watchers.watch(requests=True) as changed:
         producer = Producer({"bootstrap.servers": api.cluster.bootstrap_servers})
         producer.produce("t", b"x")
         producer.flush()
-        assert topic.visible == 2
+        assert topic.count() == 2
         assert changed.take_topics() == {"t"}
 
 

@@ -51,7 +51,7 @@ def test_held_requests_are_released(api: Asking) -> None:
 
 
 def test_faults_are_listed_in_order(api: Asking) -> None:
-    first = api.post("/v1/faults", {"api": "Fetch", "throttle_ms": 5})
+    first = api.post("/v1/faults", {"api": "Fetch", "throttle": 0.005})
     second = api.post("/v1/faults", {"drop_response": True, "client_id": "nobody", "probability": 0.5, "seed": 7})
     assert [fault["id"] for fault in api.get("/v1/faults")["faults"]] == [first["id"], second["id"]]
     assert "client_id='nobody'" in second["text"]

@@ -28,7 +28,8 @@ def test_pages_of_batches_span_segments(api: Asking) -> None:
 
 
 def test_first_batch_contains_the_offset(api: Asking) -> None:
-    api.cluster.topic("t").send_batch(["a", "b", "c"]).send("d")
+    api.cluster.topic("t").send_batch(["a", "b", "c"])
+    api.cluster.topic("t").send("d")
     assert [batch["base_offset"] for batch in api.get(f"{BATCHES}?offset=2")["batches"]] == [0, 3]
     assert api.get(f"{BATCHES}?offset=4") == {"batches": [], "next_offset": None}
 
@@ -48,7 +49,7 @@ def test_markers_of_transactions_are_named(api: Asking) -> None:
 
 def test_old_formats_are_listed() -> None:
     with asking(version="3.9") as api:
-        api.cluster.topic("t").shape("old_magic")
+        api.cluster.topic("t").layout("old_magic")
         assert {batch["magic"] for batch in api.get(BATCHES)["batches"]} >= {0, 1}
 
 

@@ -53,7 +53,7 @@ def test_several_records_are_one_batch(api: Asking, compression: str) -> None:
 
 
 def test_key_determines_the_partition_as_in_producers(api: Asking) -> None:
-    api.cluster.create_topic("t", 8)
+    api.cluster.topic("t").create(8)
     producer = Producer({"bootstrap.servers": api.cluster.bootstrap_servers, "partitioner": "murmur2_random"})
     partitions = []
     for key in "abcdef":
@@ -94,7 +94,7 @@ def test_record_that_is_too_large_names_the_limit_and_sends_nothing(api: Asking)
 
 
 def test_record_goes_to_the_given_partition(api: Asking) -> None:
-    api.cluster.create_topic("t", 2)
+    api.cluster.topic("t").create(2)
     assert api.post("/v1/topics/t/records", {"value": "x", "partition": 1})["records"][0]["partition"] == 1
     answer = api.ask("POST", "/v1/topics/t/records", {"value": "x", "partition": 2})
     assert (answer.status, answer.message) == (422, "partition 2 does not exist; topic t has 2")
@@ -268,7 +268,8 @@ def test_records_since_a_mark_are_the_later_ones(api: Asking) -> None:
     before = api.get("/v1/topics/t/mark")["mark"]
     fill(api)
     mark = api.get("/v1/topics/t/mark")["mark"]
-    api.cluster.topic("t").send("b", partition=1).send("a5", partition=0)
+    api.cluster.topic("t").send("b", partition=1)
+    api.cluster.topic("t").send("a5", partition=0)
     assert read_since(api, mark) == ["a5", "b"]
     assert read_since(api, before) == ["a0", "a1", "a2", "a3", "a4", "a5", "/w==", "b"]
     assert values(api.get(f"/v1/topics/t/records?{urlencode({'since': mark, 'partition': 1})}")) == ["b"]
@@ -296,7 +297,9 @@ def create_again(api: Asking) -> None:
 def test_records_since_a_mark_include_those_that_replaced_older_ones(
     api: Asking, change: Callable[[Asking], None]
 ) -> None:
-    api.cluster.topic("t", partitions=1).send("a").send("b").send("c")
+    api.cluster.topic("t", partitions=1).send("a")
+    api.cluster.topic("t", partitions=1).send("b")
+    api.cluster.topic("t", partitions=1).send("c")
     mark = api.get("/v1/topics/t/mark")["mark"]
     change(api)
     assert read_since(api, mark) == ["new"]

@@ -63,7 +63,7 @@ def test_topics_are_listed_with_their_offsets(api: Asking) -> None:
 
 
 def test_internal_topics_are_listed_on_request(api: Asking) -> None:
-    api.cluster.create_topic("__consumer_offsets")
+    api.cluster.topic("__consumer_offsets").create()
     assert api.get("/v1/topics")["topics"] == []
     assert [topic["is_internal"] for topic in api.get("/v1/topics?internal=true")["topics"]] == [True]
 

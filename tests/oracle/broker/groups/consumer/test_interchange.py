@@ -68,7 +68,7 @@ def test_written_offsets_can_be_read_by_kafka(release: str, tmp_path: Path) -> N
         [place] = [
             path for path in (tmp_path / "data").glob("__consumer_offsets-*") if next(path.glob("*.log")).stat().st_size
         ]
-        batches = broker.log("__consumer_offsets", int(place.name.rpartition("-")[2])).batches
+        batches = broker.topic("__consumer_offsets").log(int(place.name.rpartition("-")[2])).batches
     tools = ApacheKafka("3.9")  # the last release with its tools in the main jar
     tools.directory = tmp_path
     command = tools._java("kafka.tools.DumpLogSegments", "--offsets-decoder", "--files", str(next(place.glob("*.log"))))

@@ -15,7 +15,7 @@ TOPIC, BROKER = 2, 4
 @pytest.fixture
 def ask() -> Iterator[Asking]:
     with asking(version="3.9") as ask:
-        ask.cluster.create_topic("t", config={"segment.ms": "5"})
+        ask.cluster.topic("t").create(config={"segment.ms": "5"})
         yield ask
 
 
@@ -81,7 +81,7 @@ def test_broker_refuses_changes_of_other_brokers(ask: Asking, name: str) -> None
 
 def test_invalid_topic_value_with_zookeeper_returns_invalid_request() -> None:
     with asking(version="2.8") as ask:
-        ask.cluster.create_topic("t")
+        ask.cluster.topic("t").create()
         assert refused(ask, TOPIC, "t", {"retention.ms": "soon"}) == (
             Code.INVALID_REQUEST,
             "Invalid config value for resource ConfigResource(type=TOPIC, name='t'): "

@@ -77,18 +77,18 @@ def test_commit_larger_than_batch_is_refused_as_whole(kafka_version: str, code: 
 def test_response_waits_for_replication(kafka_version: str, late: int) -> None:
     with committing(3, kafka_version) as client:
         followers = [node for node in client.stage.alive if node != client.node]
-        client.stage.cluster.hold_replication(followers[0], "__consumer_offsets")
+        held = client.stage.cluster.hold_replication(followers[0], "__consumer_offsets")
         pending = client.begin_commit({0: 5})
         client.stage.settle()
         assert pending.is_waiting
         assert client.fetch(0) == [-1]
-        client.stage.cluster.release_replication(followers[0], "__consumer_offsets")
+        held.release()
         client.stage.settle()
         assert pending.answer()["topics"][0]["partitions"][0]["error_code"] == 0
         assert client.fetch(0) == [5]
         client.stage.cluster.hold_replication(followers[0], "__consumer_offsets")
         pending = client.begin_commit({0: 6})
-        client.stage.clock.advance(5000)
+        client.stage.clock.advance(milliseconds=5000)
         assert pending.answer()["topics"][0]["partitions"][0]["error_code"] == late
 
 

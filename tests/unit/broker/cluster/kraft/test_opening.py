@@ -10,6 +10,7 @@ from kafkalet.broker.cluster.metadata import MetadataImage
 from kafkalet.broker.cluster.metadata_store import LoadedMetadata, MetadataStore
 from kafkalet.broker.config.broker_config import BrokerConfig
 from kafkalet.broker.config.release import Release
+from kafkalet.clock import ManualClock
 from kafkalet.protocol.messages import metadata_records as records
 from kafkalet.protocol.records.build import build_batch
 from kafkalet.protocol.records.record import Record
@@ -135,13 +136,13 @@ def test_properties_that_the_release_refuses_are_ignored_and_logged(
 @pytest.mark.parametrize("has_bootstrap", [False, True])
 def test_producer_ids_in_the_logs_are_not_assigned_again(tmp_path: Path, *, has_bootstrap: bool) -> None:
     data = build_batch([Record(0, 1, None, b"x")], producer_id=41, producer_epoch=0, base_sequence=0)
-    with kafkalet.Broker(data_dir=tmp_path, topics=["t"], clock=kafkalet.ManualClock(1000)) as broker:
+    with kafkalet.Broker(data_dir=tmp_path, topics=["t"], clock=ManualClock(1000)) as broker:
         broker.topic("t").append_batches(data)
     (tmp_path / "kafkalet.json").unlink()
     if has_bootstrap:
         (tmp_path / "bootstrap.checkpoint").write_bytes(batch(0, LEVEL))
     for _ in range(2):
-        with kafkalet.Broker(data_dir=tmp_path, clock=kafkalet.ManualClock(1000)) as broker:
+        with kafkalet.Broker(data_dir=tmp_path, clock=ManualClock(1000)) as broker:
             assert broker._server.controller.producer_ids.next_id == 42
 
 

@@ -45,7 +45,7 @@ def test_cancelled_session_does_not_expire() -> None:
     timed = member_with(a=b"")
     timed.session = clock.call_later(10, lambda: expired.append(1))
     timed.end_session()
-    clock.advance(20)
+    clock.advance(milliseconds=20)
     assert expired == []
     assert timed.session is None
 
@@ -147,7 +147,7 @@ def test_reserved_member_id_that_joins_does_not_expire() -> None:
     group = members()
     group.add_pending("a", clock.call_later(5, lambda: forgotten.append("a")))
     group.add(member("a"))
-    clock.advance(10)
+    clock.advance(milliseconds=10)
     assert (group.is_pending("a"), forgotten) == (False, [])
 
 
@@ -157,7 +157,7 @@ def test_clear_cancels_all_timers() -> None:
     group["a"].session = clock.call_later(5, lambda: rung.append("session"))
     group.add_pending("b", clock.call_later(5, lambda: rung.append("expected")))
     group.clear()
-    clock.advance(10)
+    clock.advance(milliseconds=10)
     assert rung == []
 
 

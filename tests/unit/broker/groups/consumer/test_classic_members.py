@@ -15,7 +15,7 @@ from tests.unit.model.stage import Stage
 def migrating() -> Iterator[Migrating]:
     """A consumer group with the member "a", which is assigned all partitions."""
     stage = Stage(1, **AT_ONCE)
-    stage.cluster.create_topic("t", 6)
+    stage.cluster.topic("t").create(6)
     migrating = Migrating(stage)
     migrating.consumer.join("a", "t")
     yield migrating

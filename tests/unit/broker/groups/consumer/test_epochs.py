@@ -21,7 +21,7 @@ ONE_PARTITION = {"offsets.topic.num.partitions": "1"}
 
 def on(release: str) -> Iterator[Consuming]:
     stage = Stage(1, version=release, **ONE_PARTITION)
-    stage.cluster.create_topic("t", 6)
+    stage.cluster.topic("t").create(6)
     yield Consuming(stage)
     stage.close()
 

@@ -62,7 +62,7 @@ def test_partitions_have_one_owner_and_all_are_assigned_in_the_end(
     stage = Stage(1, **AT_ONCE)
     try:
         for topic, count in TOPICS.items():
-            stage.cluster.create_topic(topic, count)
+            stage.cluster.topic(topic).create(count)
         consuming = Consuming(stage)
         for step in history:
             take(step, consuming)

@@ -70,7 +70,7 @@ def test_previous_epoch_is_accepted_with_own_partitions_only(consuming: Consumin
     consuming.join("a", "t")
     consuming.leave("a", -1)
     consuming.join("a", "t")
-    consuming.stage.cluster.create_topic("u", 1)
+    consuming.stage.cluster.topic("u").create(1)
     answer = consuming.send("a", 4, subscribed_topic_names=["t", "u"], topic_partitions=[])
     assert answer["member_epoch"] == 5
     again = consuming.send("a", 4, topic_partitions=consuming.listed({"t": [0, 1]}))
@@ -86,7 +86,7 @@ def test_non_member_has_to_join(consuming: Consuming) -> None:
 
 
 def test_changed_subscription_increments_group_epoch(consuming: Consuming) -> None:
-    consuming.stage.cluster.create_topic("u", 2)
+    consuming.stage.cluster.topic("u").create(2)
     consuming.join("a", "t")
     assert consuming.beat("a", subscribed_topic_names=["u"]) == {"u": [0, 1]} or consuming.beat("a") == {"u": [0, 1]}
     assert consuming.group.group_epoch == 3
@@ -101,20 +101,20 @@ def test_new_partitions_are_assigned_with_next_heartbeat(consuming: Consuming) -
 
 def test_topic_created_later_is_assigned_when_it_exists(consuming: Consuming) -> None:
     assert consuming.join("a", "later") == {}
-    consuming.stage.cluster.create_topic("later", 1)
+    consuming.stage.cluster.topic("later").create(1)
     assert consuming.beat("a") == {"later": [0]}
 
 
 def test_deleted_topic_is_revoked(consuming: Consuming) -> None:
     consuming.join("a", "t")
-    consuming.stage.cluster.delete_topic("t")
+    consuming.stage.cluster.topic("t").delete()
     assert consuming.beat("a") == {}
     assert consuming.epochs["a"] == 3
 
 
 def test_unsubscribed_topics_do_not_change_group_epoch(consuming: Consuming) -> None:
     consuming.join("a", "t")
-    consuming.stage.cluster.create_topic("other", 1)
+    consuming.stage.cluster.topic("other").create(1)
     consuming.beat("a")
     assert consuming.group.group_epoch == 2
 

@@ -20,7 +20,7 @@ JOINS: dict[str, Any] = {
 @pytest.fixture
 def migrating() -> Iterator[Migrating]:
     stage = Stage(1, **AT_ONCE)
-    stage.cluster.create_topic("t", 6)
+    stage.cluster.topic("t").create(6)
     yield Migrating(stage)
     stage.close()
 

@@ -16,12 +16,12 @@ def join_with(consuming: Consuming, member_id: str, expression: str, *topics: st
 
 
 def test_matching_topics_are_assigned_with_second_heartbeat(consuming: Consuming) -> None:
-    consuming.stage.cluster.create_topic("u", 1)
+    consuming.stage.cluster.topic("u").create(1)
     assert join_with(consuming, "a", "[t]") == {"t": [0, 1, 2, 3, 4, 5]}
 
 
 def test_names_and_expressions_are_combined(consuming: Consuming) -> None:
-    consuming.stage.cluster.create_topic("u", 1)
+    consuming.stage.cluster.topic("u").create(1)
     assert join_with(consuming, "a", "u+", "t").keys() == {"t", "u"}
 
 
@@ -39,7 +39,7 @@ def test_invalid_expression_is_refused(consuming: Consuming) -> None:
 
 def test_new_topics_are_found_after_ten_seconds(consuming: Consuming) -> None:
     join_with(consuming, "a", "t.*")
-    consuming.stage.cluster.create_topic("t2", 1)
+    consuming.stage.cluster.topic("t2").create(1)
     consuming.stage.advance(9000)
     consuming.beat("a")
     consuming.stage.settle()

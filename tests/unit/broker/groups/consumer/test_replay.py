@@ -43,7 +43,7 @@ def test_expressions_are_known_after_restart(consuming: Consuming) -> None:
     assert consuming.beat("a")
     consuming.stage.restart()
     assert consuming.describe()["members"][0]["subscribed_topic_regex"] == "t.*"
-    consuming.stage.cluster.create_topic("t2", 1)
+    consuming.stage.cluster.topic("t2").create(1)
     consuming.stage.advance(11_000)
     consuming.beat("a")
     consuming.stage.settle()
@@ -52,7 +52,7 @@ def test_expressions_are_known_after_restart(consuming: Consuming) -> None:
 
 def test_next_coordinator_knows_group() -> None:
     stage = Stage(3, **AT_ONCE)
-    stage.cluster.create_topic("t", 6, 3)
+    stage.cluster.topic("t").create(6, replication_factor=3)
     consuming = Consuming(stage)
     consuming.join("a", "t")
     consuming.join("b", "t")

@@ -15,7 +15,7 @@ class Waiting:
 def test_missed_deadline_calls_back_once() -> None:
     waiting = Waiting()
     waiting.schedule(100)
-    waiting.clock.advance(1000)
+    waiting.clock.advance(milliseconds=1000)
     assert waiting.missed == [100]
     assert (Wait.SESSION, "a") not in waiting.timers
 
@@ -23,11 +23,11 @@ def test_missed_deadline_calls_back_once() -> None:
 def test_rescheduling_postpones_deadline() -> None:
     waiting = Waiting()
     waiting.schedule(100)
-    waiting.clock.advance(60)
+    waiting.clock.advance(milliseconds=60)
     waiting.schedule(100)
-    waiting.clock.advance(99)
+    waiting.clock.advance(milliseconds=99)
     assert waiting.missed == []
-    waiting.clock.advance(1)
+    waiting.clock.advance(milliseconds=1)
     assert waiting.missed == [160]
 
 
@@ -35,7 +35,7 @@ def test_rescheduling_can_advance_deadline() -> None:
     waiting = Waiting()
     waiting.schedule(1000)
     waiting.schedule(10)
-    waiting.clock.advance(5000)
+    waiting.clock.advance(milliseconds=5000)
     assert waiting.missed == [10]
 
 
@@ -45,7 +45,7 @@ def test_cancelled_deadline_does_not_call_back() -> None:
         waiting.schedule(100, wait)
     waiting.timers.cancel(Wait.JOIN, "a")
     waiting.timers.forget("a")
-    waiting.clock.advance(1000)
+    waiting.clock.advance(milliseconds=1000)
     assert waiting.missed == []
 
 
@@ -53,5 +53,5 @@ def test_closed_timers_do_not_call_back() -> None:
     waiting = Waiting()
     waiting.schedule(100)
     waiting.timers.close()
-    waiting.clock.advance(1000)
+    waiting.clock.advance(milliseconds=1000)
     assert waiting.missed == []

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from kafkalet import ManualClock
+import kafkalet
+from kafkalet.clock import ManualClock
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.records.build import build_batch, numbered
@@ -26,8 +27,8 @@ def clock() -> ManualClock:
 @pytest.fixture
 def ask(clock: ManualClock) -> Iterator[Asking]:
     with asking(clock=clock) as asked:
-        asked.cluster.create_topic("t", partitions=2)
-        asked.cluster.create_topic("u")
+        asked.cluster.topic("t").create(2)
+        asked.cluster.topic("u").create()
         yield asked
 
 
@@ -49,7 +50,7 @@ def produce_codes(answer: Any) -> dict[int, int]:
 
 
 def ends(ask: Asking) -> list[int]:
-    return [ask.cluster.log("t", index).log_end_offset for index in range(2)]
+    return [ask.cluster.topic("t").log(index).log_end_offset for index in range(2)]
 
 
 def fetch(ask: Asking, *partitions: int, wait_ms: int = 0, **session: Any) -> Sent:
@@ -97,12 +98,12 @@ def test_error_of_another_topic_does_not_affect_the_request(ask: Asking) -> None
 
 def test_refused_partition_of_a_waiting_produce_request_is_in_its_response() -> None:
     with asking(brokers=2) as ask:
-        ask.cluster.create_topic("t", assignments=[[1, 2], [1, 2]])
-        ask.cluster.hold_replication(2)
+        ask.cluster.topic("t").create(assignments=[[1, 2], [1, 2]])
+        held = ask.cluster.hold_replication(2)
         with ask.cluster.fault("Produce", error="NOT_LEADER_OR_FOLLOWER", partition=1):
             sent = produce(ask, 0, 1, acks=-1)
             assert sent.is_waiting
-        ask.cluster.release_replication(2)
+        held.release()
         assert produce_codes(sent.answer) == {0: 0, 1: NOT_LEADER}
 
 
@@ -262,14 +263,14 @@ def test_disconnect_closes_the_connection(ask: Asking, disconnect: str, end: int
 
 
 def test_throttle_time_is_in_the_response_and_mutes_the_client(ask: Asking) -> None:
-    with ask.cluster.fault("Produce", throttle_ms=700):
+    with ask.cluster.fault("Produce", throttle=0.7):
         sent = produce(ask, 0)
     assert sent.answer["throttle_time_ms"] == 700
     assert sent.client.muted_ms == 700
 
 
 def test_throttle_time_can_be_combined_with_an_error(ask: Asking) -> None:
-    with ask.cluster.fault("Produce", error="NOT_ENOUGH_REPLICAS", throttle_ms=700):
+    with ask.cluster.fault("Produce", error="NOT_ENOUGH_REPLICAS", throttle=0.7):
         answer = produce(ask, 0).answer
     assert answer["throttle_time_ms"] == 700
     assert produce_codes(answer) == {0: Code.NOT_ENOUGH_REPLICAS}
@@ -281,9 +282,9 @@ def test_throttle_time_can_be_combined_with_an_error(ask: Asking) -> None:
 def test_delayed_request_is_handled_after_the_delay(ask: Asking, clock: ManualClock) -> None:
     with ask.cluster.fault("Produce", delay=2):
         sent = produce(ask, 0)
-        clock.advance(1999)
+        clock.advance(milliseconds=1999)
         assert ends(ask) == [0, 0]
-        clock.advance(1)
+        clock.advance(milliseconds=1)
         assert produce_codes(sent.answer) == {0: 0}
 
 
@@ -299,7 +300,7 @@ def test_delay_follows_client_time() -> None:
 def test_delay_can_be_combined_with_an_error(ask: Asking, clock: ManualClock) -> None:
     with ask.cluster.fault("Produce", delay=2, error="NOT_LEADER_OR_FOLLOWER"):
         sent = produce(ask, 0)
-        clock.advance(2000)
+        clock.advance(milliseconds=2000)
         assert produce_codes(sent.answer) == {0: NOT_LEADER}
 
 
@@ -332,10 +333,10 @@ def test_barrier_holds_requests_until_all_have_arrived(ask: Asking) -> None:
 
 def test_restarted_broker_has_the_faults() -> None:
     with asking(brokers=2) as ask:
-        ask.cluster.create_topic("t")
+        ask.cluster.topic("t").create()
         with ask.cluster.fault("Metadata", error="LEADER_NOT_AVAILABLE", broker=2) as fault:
-            ask.cluster.stop_broker(2)
-            ask.cluster.start_broker(2)
+            ask.cluster.broker(2).stop()
+            ask.cluster.broker(2).start()
             assert ask(Api.METADATA, 12, topics=[{"name": "t"}])["topics"][0]["error_code"] == 0
             assert ask(Api.METADATA, 12, node=2, topics=[{"name": "t"}])["topics"][0]["error_code"] == 5
     assert fault.fired == 1
@@ -360,3 +361,64 @@ def test_router_has_no_hooks_without_faults(ask: Asking) -> None:
         assert router.hooks.intercept is not None
     hooks = [router.hooks.intercept, router.hooks.shaping]
     assert hooks == [None, None]
+
+
+# Responses that a function changes
+
+
+def metadata(ask: Asking) -> Sent:
+    return ask.send(Api.METADATA, 9, topics=[{"name": "t"}], allow_auto_topic_creation=False)
+
+
+def test_function_changes_the_response(ask: Asking) -> None:
+    def respond(request: Any, response: Any) -> None:
+        assert [topic.name for topic in request.topics] == ["t"]
+        response.topics[0].name = "changed"
+
+    with ask.cluster.fault("Metadata", respond=respond):
+        assert metadata(ask).answer["topics"][0]["name"] == "changed"
+    assert metadata(ask).answer["topics"][0]["name"] == "t"
+
+
+def test_function_replaces_the_response(ask: Asking) -> None:
+    with ask.cluster.fault(
+        "Metadata", respond=lambda request, response: type(response)(controller_id=7, brokers=[], topics=[])
+    ):
+        answer = metadata(ask).answer
+    assert (answer["controller_id"], answer["topics"]) == (7, [])
+
+
+def test_function_drops_the_response(ask: Asking) -> None:
+    with ask.cluster.fault("Metadata", respond=lambda request, response: kafkalet.DROP):
+        assert metadata(ask).data == b""
+
+
+def test_function_gets_the_response_with_the_error(ask: Asking) -> None:
+    def respond(request: Any, response: Any) -> None:
+        codes.append(response.topics[0].error_code)
+
+    codes: list[int] = []
+    with ask.cluster.fault("Metadata", error="LEADER_NOT_AVAILABLE", respond=respond):
+        metadata(ask)
+    assert codes == [Code.LEADER_NOT_AVAILABLE]
+
+
+def test_function_changes_the_records_of_a_fetch(ask: Asking) -> None:
+    def respond(request: Any, response: Any) -> None:
+        for partition in response.responses[0].partitions:
+            partition.records = b""
+
+    produce(ask, 0)
+    with ask.cluster.fault("Fetch", respond=respond):
+        [topic] = fetch(ask, 0).answer["responses"]
+    assert not topic["partitions"][0]["records"]
+    [topic] = fetch(ask, 0).answer["responses"]
+    assert topic["partitions"][0]["records"]
+
+
+@pytest.mark.parametrize("result", ["text", 1 / 7])
+def test_result_of_another_type_fails_the_test_and_leaves_the_response(ask: Asking, result: object) -> None:
+    fault = ask.cluster.fault("Metadata", respond=lambda request, response: result)
+    assert metadata(ask).answer["topics"][0]["name"] == "t"
+    with pytest.raises(AssertionError, match=r"called a function that raised TypeError: respond= returned .*Metadata"):
+        fault.__exit__(None, None, None)

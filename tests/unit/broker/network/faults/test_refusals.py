@@ -132,7 +132,7 @@ def topics(ask: Asking) -> dict[str, bytes]:
     server = ask.cluster._server
     for name in ("t", "u"):
         if name not in server.metadata.topics:
-            ask.cluster.create_topic(name, partitions=2)
+            ask.cluster.topic(name).create(2)
     return {name: server.metadata.topics[name].topic_id for name in ("t", "u")}
 
 

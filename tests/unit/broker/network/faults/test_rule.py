@@ -15,8 +15,8 @@ from .test_engine import produce
 @pytest.fixture
 def ask() -> Iterator[Asking]:
     with asking() as asked:
-        asked.cluster.create_topic("t", partitions=2)
-        asked.cluster.create_topic("u")
+        asked.cluster.topic("t").create(2)
+        asked.cluster.topic("u").create()
         yield asked
 
 
@@ -113,14 +113,14 @@ def test_produce_without_acks_has_no_response_to_drop(ask: Asking) -> None:
 
 
 def test_fault_without_api_matches_all(ask: Asking) -> None:
-    with ask.cluster.fault(throttle_ms=5) as fault:
+    with ask.cluster.fault(throttle=0.005) as fault:
         produce(ask, 0)
         ask(Api.METADATA, 12, topics=None)
     assert fault.seen == ["Produce v9 from 'tester' for t-0", "Metadata v12 from 'tester'"]
 
 
 def test_several_apis_match(ask: Asking) -> None:
-    with ask.cluster.fault(["Heartbeat", "Metadata"], throttle_ms=5) as fault:
+    with ask.cluster.fault(["Heartbeat", "Metadata"], throttle=0.005) as fault:
         produce(ask, 0)
         ask(Api.METADATA, 12, topics=[{"name": "t"}])
         ask(Api.HEARTBEAT, 4, group_id="g", generation_id=1, member_id="m")

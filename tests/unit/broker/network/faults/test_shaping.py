@@ -19,7 +19,7 @@ BATCH = bytes(build_batch(numbered([(1000, None, b"value", ())])))
 @pytest.fixture
 def ask() -> Iterator[Asking]:
     with asking() as asked:
-        asked.cluster.create_topic("t", partitions=2)
+        asked.cluster.topic("t").create(2)
         yield asked
 
 

@@ -168,9 +168,9 @@ LIMITED = PLAIN | {"connections.max.reauth.ms": "5000"}
 def test_session_expires_after_its_lifetime() -> None:
     clock = ManualClock()
     made = logged_in(LIMITED, clock)
-    clock.advance(5000)
+    clock.advance(milliseconds=5000)
     assert made.is_open
-    clock.advance(1)
+    clock.advance(milliseconds=1)
     assert not made.is_open
     with pytest.raises(Refused, match="Metadata after the session expired"):
         made.admit(header(Api.METADATA))
@@ -179,7 +179,7 @@ def test_session_expires_after_its_lifetime() -> None:
 def test_expired_session_can_be_renewed() -> None:
     clock = ManualClock()
     made = logged_in(LIMITED, clock)
-    clock.advance(60_000)
+    clock.advance(milliseconds=60_000)
     made.admit(header(Api.SASL_HANDSHAKE))
     assert begins_again(made)
     assert made.evaluate(ALICE).session_lifetime_ms == 5000
@@ -190,7 +190,7 @@ def test_session_can_be_renewed_once_a_second() -> None:
     clock = ManualClock()
     made = logged_in(LIMITED, clock)
     for wait_ms, is_begun in ((0, True), (999, False), (1, True)):
-        clock.advance(wait_ms)
+        clock.advance(milliseconds=wait_ms)
         assert begins_again(made) is is_begun
         if is_begun:
             made.evaluate(ALICE)

@@ -25,7 +25,7 @@ from kafkalet_conformance.clients.observing.sent import Fate
 @pytest.fixture
 def cluster() -> Iterator[kafkalet.Cluster]:
     with kafkalet.Cluster() as cluster:
-        cluster.create_topic("t")
+        cluster.topic("t").create()
         yield cluster
 
 
@@ -150,9 +150,9 @@ def test_journal_keeps_its_requests_before_during_and_after_an_observation(clust
         connection.ask(ALL, 9)
         with observe(cluster):
             connection.ask(ALL, 8)
-            assert len(cluster.requests.of("Metadata")) == 2
+            assert len(cluster.requests.filter("Metadata")) == 2
         connection.ask(ALL, 7)
-    assert [request.version for request in cluster.requests.of("Metadata")] == [9, 8, 7]
+    assert [request.version for request in cluster.requests.filter("Metadata")] == [9, 8, 7]
 
 
 def test_cluster_cannot_be_observed_twice_at_a_time(cluster: kafkalet.Cluster) -> None:
@@ -183,7 +183,7 @@ def test_frame_with_a_negative_size_is_found(cluster: kafkalet.Cluster) -> None:
 
 
 def test_request_that_arrives_while_the_client_is_throttled_is_found(cluster: kafkalet.Cluster) -> None:
-    throttled = cluster.fault("Metadata", throttle_ms=400, times=1)
+    throttled = cluster.fault("Metadata", throttle=0.4, times=1)
     with observe(cluster) as observation, wire(cluster) as connection, throttled:
         assert connection.ask(ALL, 9)
         time.sleep(0.15)  # the rule is about time

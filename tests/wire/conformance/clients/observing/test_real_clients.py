@@ -25,7 +25,7 @@ KNOWN_NOTES: dict[str, set[str]] = {
 @pytest.fixture
 def cluster() -> Iterator[kafkalet.Cluster]:
     with kafkalet.Cluster(brokers=2) as cluster:
-        cluster.create_topic("t", 3, replication_factor=2)
+        cluster.topic("t").create(3, replication_factor=2)
         yield cluster
 
 

@@ -1,6 +1,6 @@
 """Log layouts that occur in production but are hard to produce with a client in a test.
 
-`append_batches` writes entries exactly as they are. `shape` builds common layouts from them: offsets without records,
+`append_batches` writes entries exactly as they are. `layout` builds common layouts from them: offsets without records,
 transaction markers, old message formats. Apache Kafka itself writes every one of these layouts, or leaves it behind
 after compaction. The other functions move the offsets that limit readers.
 
@@ -11,8 +11,7 @@ and KafkaError with UNKNOWN_TOPIC_OR_PARTITION if the partition does not exist.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from kafkalet.broker import arguments
 from kafkalet.broker.cluster.partition import Partition
@@ -23,10 +22,12 @@ from kafkalet.protocol.records.control import ControlType, EndMarker, build_end_
 from kafkalet.protocol.records.record import Record
 from kafkalet.suggestions import did_you_mean
 
-if TYPE_CHECKING:
-    from .operations import ClusterOperations
+from .hold import Hold
 
-ShapeKind = Literal[
+if TYPE_CHECKING:
+    from kafkalet.embedded import EmbeddedCluster
+
+LayoutKind = Literal[
     "gap",
     "segment_gap",
     "segments",
@@ -50,7 +51,7 @@ YEAR_MS = 365 * 24 * 60 * 60 * 1000
 
 
 def append_batches(
-    cluster: ClusterOperations, topic: str, data: bytes | bytearray | memoryview, partition: int = 0
+    cluster: EmbeddedCluster, topic: str, data: bytes | bytearray | memoryview, partition: int = 0
 ) -> None:
     """Append entries exactly as they are; see `Topic.append_batches`."""
     if not isinstance(data, bytes | bytearray | memoryview):
@@ -61,7 +62,7 @@ def append_batches(
     cluster._server.call(lambda: leadership.append_as_given(leadership.leader_of(topic, partition), given))
 
 
-# Shapes
+# Layouts
 
 
 class _Layout:
@@ -244,10 +245,10 @@ _WITHOUT_FIRST = ("starts_with_marker", "only_markers", "old_magic")
 _WITHOUT_AFTER = ("ends_with_marker", "only_markers")
 
 
-def shape(
-    cluster: ClusterOperations,
+def layout(
+    cluster: EmbeddedCluster,
     topic: str,
-    kind: ShapeKind,
+    kind: LayoutKind,
     *,
     first: int | None = None,
     size: int | None = None,
@@ -293,46 +294,27 @@ def _checked(name: str, value: int, least: int, most: int) -> int:
 # Offsets
 
 
-def advance_log_start(cluster: ClusterOperations, topic: str, offset: int, partition: int = 0) -> None:
-    """Advance the log start offset; see `Topic.advance_log_start`."""
+def delete_records(cluster: EmbeddedCluster, topic: str, before: int, partition: int = 0) -> None:
+    """Advance the log start offset; see `Topic.delete_records`."""
     arguments.number("partition", partition)
-    arguments.number("offset", offset)
-    cluster._server.call(lambda: cluster._server.leadership.leader_of(topic, partition).advance_log_start(offset))
+    arguments.number("before", before)
+    cluster._server.call(lambda: cluster._server.leadership.leader_of(topic, partition).advance_log_start(before))
 
 
-class HeldHighWatermark:
-    """A high watermark that is held back. Use it in a `with` statement, or call `release`."""
-
-    def __init__(self, cluster: ClusterOperations, topic: str, partition: int) -> None:
-        self._cluster = cluster
-        self._topic = topic
-        self._partition = partition
-
-    def release(self) -> None:
-        """Let the high watermark advance again. If it is not held, nothing changes."""
-        release_high_watermark(self._cluster, self._topic, self._partition)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.release()
-
-
-def hold_high_watermark(
-    cluster: ClusterOperations, topic: str, at: int | None = None, partition: int = 0
-) -> HeldHighWatermark:
+def hold_high_watermark(cluster: EmbeddedCluster, topic: str, at: int | None = None, partition: int = 0) -> Hold:
     """Keep the high watermark from advancing; see `Topic.hold_high_watermark`."""
     arguments.number("partition", partition)
     if at is not None:
         arguments.number("at", at)
     cluster._server.call(lambda: cluster._server.leadership.leader_of(topic, partition).hold_high_watermark(at))
-    return HeldHighWatermark(cluster, topic, partition)
+    return Hold(
+        cluster,
+        f"the high watermark of {topic}-{partition} does not advance",
+        lambda: cluster._server.leadership.release_high_watermark(topic, partition),
+    )
 
 
-def release_high_watermark(cluster: ClusterOperations, topic: str, partition: int = 0) -> None:
+def release_high_watermark(cluster: EmbeddedCluster, topic: str, partition: int = 0) -> None:
     """Let the high watermark advance again. Has no effect if it is not held."""
     cluster._server.call(lambda: cluster._server.leadership.release_high_watermark(topic, partition))
 
@@ -340,7 +322,7 @@ def release_high_watermark(cluster: ClusterOperations, topic: str, partition: in
 # Leaders and replicas
 
 
-def truncate(cluster: ClusterOperations, topic: str, to: int, partition: int = 0) -> None:
+def truncate(cluster: EmbeddedCluster, topic: str, to: int, partition: int = 0) -> None:
     """Remove records at the end of a log; see `Topic.truncate`."""
     arguments.number("to", to)
 
@@ -352,20 +334,20 @@ def truncate(cluster: ClusterOperations, topic: str, to: int, partition: int = 0
     _call(cluster, partition, run)
 
 
-def new_leader_epoch(cluster: ClusterOperations, topic: str, partition: int = 0) -> None:
+def new_leader_epoch(cluster: EmbeddedCluster, topic: str, partition: int = 0) -> None:
     """Start a new leader epoch; see `Topic.new_leader_epoch`."""
     _call(
         cluster, partition, lambda: _begin_epoch(cluster, cluster._server.leadership.leader_of(topic, partition), None)
     )
 
 
-def _begin_epoch(cluster: ClusterOperations, leader: Partition, isr: list[int] | None) -> None:
+def _begin_epoch(cluster: EmbeddedCluster, leader: Partition, isr: list[int] | None) -> None:
     server = cluster._server
     server.leadership.begin_epoch(server.metadata.topics[leader.topic], leader.state, leader.node_id, isr)
     server.controller.save()
 
 
-def move_leader(cluster: ClusterOperations, topic: str, to: int, partition: int = 0, *, unclean: bool = False) -> None:
+def move_leader(cluster: EmbeddedCluster, topic: str, to: int, partition: int = 0, *, unclean: bool = False) -> None:
     """Make another replica the leader; see `Topic.move_leader`."""
     arguments.number("to", to)
     server = cluster._server
@@ -377,7 +359,7 @@ def move_leader(cluster: ClusterOperations, topic: str, to: int, partition: int 
         if unclean and to not in state.isr:
             node = server.nodes.get(to)
             if node is None:
-                raise ValueError(f"broker {to} is stopped; start_broker({to}) starts it again")
+                raise ValueError(f"broker {to} is stopped; broker({to}).start() starts it again")
             _begin_epoch(cluster, node.partition(topic, partition), [to])
         else:
             server.elect_leader(topic, partition, to)
@@ -385,7 +367,7 @@ def move_leader(cluster: ClusterOperations, topic: str, to: int, partition: int 
     _call(cluster, partition, run)
 
 
-def take_offline(cluster: ClusterOperations, topic: str, partition: int = 0, broker: int | None = None) -> None:
+def take_offline(cluster: EmbeddedCluster, topic: str, partition: int = 0, broker: int | None = None) -> Hold:
     """Take replicas offline; see `Topic.take_offline`."""
     server = cluster._server
 
@@ -403,10 +385,19 @@ def take_offline(cluster: ClusterOperations, topic: str, partition: int = 0, bro
         server.controller.save()
 
     _call(cluster, partition, run)
+    replicas = "the replicas" if broker is None else f"the replica on broker {broker}"
+    return Hold(
+        cluster,
+        f"{replicas} of {topic}-{partition} offline",
+        lambda: bring_online(cluster, topic, partition, broker),
+    )
 
 
-def bring_online(cluster: ClusterOperations, topic: str, partition: int = 0, broker: int | None = None) -> None:
-    """Bring replicas online again; see `Topic.bring_online`."""
+def bring_online(cluster: EmbeddedCluster, topic: str, partition: int = 0, broker: int | None = None) -> None:
+    """Bring replicas online again. They open their logs, and follow or lead.
+
+    Raises ValueError if there is no such replica offline.
+    """
     server = cluster._server
 
     def run() -> None:
@@ -429,7 +420,7 @@ def _replica(topic: str, partition: int, broker: int | None) -> str:
     return f"no replica of {topic}-{partition}" + ("" if broker is None else f" on broker {broker}")
 
 
-def shrink_isr(cluster: ClusterOperations, topic: str, brokers: Sequence[int], partition: int = 0) -> None:
+def shrink_isr(cluster: EmbeddedCluster, topic: str, brokers: Sequence[int], partition: int = 0) -> Hold:
     """Remove followers from the in-sync replicas; see `Topic.shrink_isr`."""
     if not brokers:
         raise ValueError("shrink_isr() needs the id of at least one broker")
@@ -448,10 +439,15 @@ def shrink_isr(cluster: ClusterOperations, topic: str, brokers: Sequence[int], p
         cluster._server.controller.save()
 
     _call(cluster, partition, run)
+    return Hold(
+        cluster,
+        f"followers {_listed(brokers)} of {topic}-{partition} are out of sync",
+        lambda: expand_isr(cluster, topic, partition),
+    )
 
 
-def expand_isr(cluster: ClusterOperations, topic: str, partition: int = 0) -> None:
-    """Let the followers catch up; see `Topic.expand_isr`."""
+def expand_isr(cluster: EmbeddedCluster, topic: str, partition: int = 0) -> None:
+    """Let the followers that are held back catch up; they join the in-sync replicas again."""
 
     def run() -> None:
         cluster._server.metadata.existing_partition(topic, partition)
@@ -461,7 +457,7 @@ def expand_isr(cluster: ClusterOperations, topic: str, partition: int = 0) -> No
     _call(cluster, partition, run)
 
 
-def _call(cluster: ClusterOperations, partition: int, run: Callable[[], None]) -> None:
+def _call(cluster: EmbeddedCluster, partition: int, run: Callable[[], None]) -> None:
     arguments.number("partition", partition)
     cluster._server.call(run)
 

@@ -15,7 +15,7 @@ from kafkalet import Broker, Cluster
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.records.build import build_batch, build_message_set, numbered
 from kafkalet.protocol.records.codecs import Codec
-from kafkalet.testing.shape import ShapeKind
+from kafkalet.testing.layout import LayoutKind
 from kafkalet.testing.topic import Topic
 from tests.wire.brokers import batch, on_the_wire
 
@@ -69,13 +69,13 @@ def read_by_kafka_python(broker: Broker, isolation: str) -> list[int]:
 
 
 @pytest.mark.parametrize("isolation", ISOLATIONS)
-@pytest.mark.parametrize("kind", get_args(ShapeKind))
-def test_clients_receive_the_visible_records(broker: Broker, topic: Topic, kind: ShapeKind, isolation: str) -> None:
-    topic.shape(kind)
+@pytest.mark.parametrize("kind", get_args(LayoutKind))
+def test_clients_receive_the_visible_records(broker: Broker, topic: Topic, kind: LayoutKind, isolation: str) -> None:
+    topic.layout(kind)
     expected = [record.offset for record in topic.records(isolation)]  # type: ignore[arg-type]
     assert read_by_librdkafka(broker, isolation) == expected
     assert read_by_kafka_python(broker, isolation) == expected
-    assert len(expected) == (topic.visible if isolation == "read_uncommitted" else topic.visible_committed)
+    assert len(expected) == (topic.count() if isolation == "read_uncommitted" else topic.count("read_committed"))
 
 
 def test_fetch_returns_the_bytes_that_were_appended() -> None:
@@ -114,10 +114,10 @@ def test_producer_with_all_acks_waits_for_the_high_watermark(broker: Broker, top
         while topic.log().log_end_offset == 0:
             client.poll(0.01)
         assert not delivered.is_set()
-        assert topic.visible == 0
+        assert topic.count() == 0
     assert client.flush(10) == 0
     assert delivered.is_set()
-    assert topic.visible == 1
+    assert topic.count() == 1
 
 
 def test_consumer_receives_nothing_above_a_held_high_watermark(broker: Broker, topic: Topic) -> None:
@@ -129,7 +129,8 @@ def test_consumer_receives_nothing_above_a_held_high_watermark(broker: Broker, t
 
 
 def test_consumer_below_the_log_start_is_reset(broker: Broker, topic: Topic) -> None:
-    topic.send_batch(["a", "b", "c"]).advance_log_start(2)
+    topic.send_batch(["a", "b", "c"])
+    topic.delete_records(2)
     settings = {"bootstrap.servers": broker.bootstrap_servers, "group.id": "g", "auto.offset.reset": "earliest"}
     consumer = Consumer(settings)
     consumer.assign([Place("t", 0, 0)])
@@ -143,7 +144,9 @@ def test_consumer_below_the_log_start_is_reset(broker: Broker, topic: Topic) -> 
 
 
 def test_librdkafka_continues_where_the_log_was_truncated(broker: Broker, topic: Topic) -> None:
-    topic.send("a").send("b").send("c")
+    topic.send("a")
+    topic.send("b")
+    topic.send("c")
     consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "g", "fetch.wait.max.ms": 10})
     consumer.assign([Place("t", 0, 2)])
     assert next_value(consumer) == b"c"
@@ -167,7 +170,9 @@ def test_kafka_python_detects_a_truncation_or_is_reset(
     broker: Broker, topic: Topic, api_version: tuple[int, int] | None, then: list[bytes]
 ) -> None:
     """Since KIP-320, consumers request the end of their last epoch; older ones notice an offset out of range."""
-    topic.send("a").send("b").send("c")
+    topic.send("a")
+    topic.send("b")
+    topic.send("c")
     consumer = KafkaConsumer(
         "t",
         bootstrap_servers=broker.bootstrap_servers,
@@ -194,11 +199,12 @@ def test_producer_that_waits_for_truncated_records_gets_an_error() -> None:
 
 
 def test_producer_delivers_once_its_partition_is_online_again(broker: Broker, topic: Topic) -> None:
-    topic.send("a").take_offline()
+    topic.send("a")
+    offline = topic.take_offline()
     client = Producer({"bootstrap.servers": broker.bootstrap_servers, "retry.backoff.ms": 10})
     client.produce("t", b"b", partition=0)
     assert client.flush(0.2) == 1
-    topic.bring_online()
+    offline.release()
     assert client.flush(10) == 0
     assert topic.values() == [b"a", b"b"]
 
