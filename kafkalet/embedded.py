@@ -63,6 +63,7 @@ class EmbeddedCluster:
         arguments.text('version, as in "3.9",', version)
         release = Release.of(version)
         self.timeout = timeout
+        self._first_timeout = self.timeout
         self._turns: dict[str, int] = {}
         """How often a test has sent records without a key to each topic, which determines their next partition."""
         given, own = arguments.broker_properties(config)

@@ -57,6 +57,11 @@ class Clock(MovableClock):
         """Raise RuntimeError: only a bound clock has timers."""
         raise RuntimeError("this clock has no event loop for timers; use clock.bound_to(loop, call)")
 
+    def _return_to_real_time(self) -> None:
+        """Undo all advances. The brokers must start anew after that, because their time has gone back."""
+        for line in (self._log_time, self._client_time):
+            line.ahead_ms = line.target_ms = 0
+
     def bound_to(self, loop: asyncio.AbstractEventLoop, call: CallInLoop) -> AnyClock:
         return _BoundClock(self._log_time, self._client_time, loop, call)
 

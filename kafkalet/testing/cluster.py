@@ -529,6 +529,16 @@ class Cluster(EmbeddedCluster):
         self._turns.clear()
         self._server.call(self._server.reset)
 
+    def _renew(self) -> None:
+        """Make the cluster as new, on the same ports, except for the faults that are set."""
+        from .clock import Clock
+
+        self._turns.clear()
+        self.timeout = self._first_timeout
+        if isinstance(self._server.clock, Clock):
+            self._server.clock._return_to_real_time()
+        self._server.call(self._server.reset)
+
     def snapshot(self) -> Snapshot:
         """Return a copy of the contents, to `restore` them later or in another cluster.
 

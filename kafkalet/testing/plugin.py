@@ -164,10 +164,10 @@ def kafka_cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="session")
 def kafka_session(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """Provide one broker for the test session, or for each pytest-xdist worker. Tests share its topics.
+    """Provide one broker for the test session, or for each pytest-xdist worker, on the same port.
 
-    When a test ends, its faults are removed. Everything else stays as the test left it: topics, groups, stopped
-    brokers, and the clock.
+    Each test finds it as new: when a test ends, its topics, groups, faults and changes to the broker are undone, and
+    clients are disconnected. The faults of fixtures with a wider scope stay while their `with` block lasts.
     """
     with _started(request, {}) as cluster:
         request.session.stash[_SHARED] = cluster
@@ -357,9 +357,20 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
         yield
     finally:
         failures += [text for cluster in clusters for text in cluster._end_faults()]  # set by a fixture's teardown
+        _renew(item.session.stash.get(_SHARED, None))
         item.stash[_MADE] = []  # pytest keeps the item until the session ends
     if item.stash.get(_PASSED, False) and failures:
         pytest.fail("\n".join(failures), pytrace=False)
+
+
+def _renew(shared: Any) -> None:
+    """Make the broker of the session as new for the next test, unless it has stopped."""
+    if "kafkalet.testing.cluster" not in sys.modules:
+        return
+    from .cluster import Cluster
+
+    if isinstance(shared, Cluster) and shared.is_running:
+        shared._renew()
 
 
 def _clusters_of(item: pytest.Item, *others: object) -> list[Cluster]:
