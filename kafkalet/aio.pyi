@@ -27,7 +27,7 @@ from kafkalet.testing.group import Group as SyncGroup
 from kafkalet.testing.group import Member
 from kafkalet.testing.hold import Hold as SyncHold
 from kafkalet.testing.layout import LayoutKind
-from kafkalet.testing.mirror import Mirror
+from kafkalet.testing.mirror import Begun, Mirror
 from kafkalet.testing.nodes import BrokerNode as SyncBrokerNode
 from kafkalet.testing.reading import Isolation
 from kafkalet.testing.record import ANY, AnyValue, HeaderPairs, NewRecord, Record, Text, Time
@@ -114,7 +114,7 @@ class Topic(Mirror):
     @property
     def exists(self) -> bool:
         """Whether the topic has been created."""
-    async def hold_high_watermark(self, at: int | None = None, partition: int = 0) -> Hold:
+    def hold_high_watermark(self, at: int | None = None, partition: int = 0) -> Begun[Hold]:
         """Keep the high watermark at `at`, or at its current value, until the result is released.
 
         Records above it are appended, but consumers do not see them, and producers with acks=all wait for them. The
@@ -245,13 +245,13 @@ class Topic(Mirror):
         partition: int | None = None,
     ) -> Record:
         """Append a record with `value` as JSON, and return it. Raises TypeError if JSON cannot represent it."""
-    async def shrink_isr(self, *brokers: int, partition: int = 0) -> Hold:
+    def shrink_isr(self, *brokers: int, partition: int = 0) -> Begun[Hold]:
         """Remove followers from the in-sync replicas, and hold them back until the result is released.
 
         Producers with acks=all do not wait for them, and get NOT_ENOUGH_REPLICAS if fewer than
         `min.insync.replicas` are left. Raises ValueError if a broker is not a follower.
         """
-    async def take_offline(self, partition: int = 0, broker: int | None = None) -> Hold:
+    def take_offline(self, partition: int = 0, broker: int | None = None) -> Begun[Hold]:
         """Take the replicas of a partition offline, or only the one of a broker, as if their disk had failed.
 
         Requests to these replicas get KAFKA_STORAGE_ERROR. Another in-sync replica becomes leader; if there is none,
@@ -735,7 +735,7 @@ class Cluster(Mirror):
     @property
     def connections(self) -> list[ClientConnection]:
         """The open connections of clients, to reset them, half-close them, or turn them into black holes."""
-    async def fail_log_dir(self, log_dir: int | str | os.PathLike[str] = 0, broker: int | None = None) -> Hold:
+    def fail_log_dir(self, log_dir: int | str | os.PathLike[str] = 0, broker: int | None = None) -> Begun[Hold]:
         """Make a log directory of a broker fail, as if its disk broke: it is offline until the result is released.
 
         Its partitions return KAFKA_STORAGE_ERROR. Other in-sync replicas become leaders; without one, a partition has
@@ -831,7 +831,7 @@ class Cluster(Mirror):
         """
     def groups(self) -> list[Group]:
         """Return the consumer groups, by id. Those on a stopped broker without another replica are left out."""
-    async def hold_replication(self, broker: int, topic: str | None = None, partition: int | None = None) -> Hold:
+    def hold_replication(self, broker: int, topic: str | None = None, partition: int | None = None) -> Begun[Hold]:
         """Stop a broker's replicas from following their leaders: all replicas, those of one topic, or a single one.
 
         When the result is released, the replicas catch up before `release` returns. The topic must exist, and the

@@ -12,7 +12,7 @@ from pathlib import Path
 from textwrap import indent
 
 from kafkalet import aio
-from kafkalet.testing.mirror import COLLECTION, MIRRORS, Mirror
+from kafkalet.testing.mirror import COLLECTION, CONDITION, MIRRORS, Mirror
 
 STUB = Path(aio.__file__).with_suffix(".pyi")
 HEAD = '''"""The types of kafkalet.aio. `python -m tools.aio_stub` writes this file from the classes of the test kit."""
@@ -102,12 +102,16 @@ class Stub:
             for each in ast.walk(default or ast.Pass()):
                 self._use(each, home)
         kept: list[ast.stmt] = [ast.Expr(ast.Constant(doc))] if doc else [ast.Expr(ast.Constant(...))]
+        returns = function.returns
+        if not is_direct and isinstance(returns, ast.Name) and returns.id == CONDITION:
+            self.imports["Begun"] = "kafkalet.testing.mirror"
+            is_direct, returns = True, ast.Name(f"Begun[{returns.id}]")
         make = ast.FunctionDef if is_direct or is_property else ast.AsyncFunctionDef
         kinds = ("property", "setter", "overload")
         decorators = [each for each in function.decorator_list if ast.unparse(each).split(".")[-1] in kinds]
         for each in decorators:
             self._use(each, home)
-        made = make(function.name, function.args, kept, decorators, function.returns, lineno=1)
+        made = make(function.name, function.args, kept, decorators, returns, lineno=1)
         return indent(ast.unparse(ast.fix_missing_locations(made)), "    ")
 
     def _use(self, node: ast.AST, home: "Module") -> None:

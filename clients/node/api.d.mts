@@ -14,6 +14,12 @@ export interface Acls {
   acls: Array<string>
 }
 
+/** Partitions to add. */
+export interface AddPartitions {
+  /** The number of new partitions. */
+  count: number
+}
+
 /** How far to advance the clock: the sum of these times. */
 export interface AdvanceClock {
   /** Milliseconds. */
@@ -184,6 +190,12 @@ export interface CommittedOffset {
   partition: number
   /** The offset. */
   offset: number
+}
+
+/** Properties to set or to remove. */
+export interface ConfigureTopic {
+  /** The properties, as in {"retention.ms": "1000"}. null removes one. */
+  config: { [name: string]: string | null }
 }
 
 /** A connection of a client. */
@@ -378,8 +390,8 @@ export interface NewFault {
   corrupt?: number | null
   /** The connection is closed after this number of bytes of the response. */
   truncate?: number | null
-  /** The response has this throttle time, and the broker reads no requests of the client for so long. */
-  throttle_ms?: number | null
+  /** The response has this throttle time in seconds, and the broker reads no requests of the client for so long. */
+  throttle?: number | null
   /** The response is sent at this number of bytes per second. */
   bandwidth?: number | null
   /** Only requests that name this topic. */
@@ -994,6 +1006,12 @@ export class Api {
   /** Delete a topic and its records. */
   deleteTopic (name: string): Promise<void>
 
+  /** Add partitions to a topic, as CreatePartitions does. Their replicas are spread over the brokers. */
+  addPartitions (name: string, body: AddPartitions): Promise<Topic>
+
+  /** Change properties of a topic. Others stay as they are. */
+  configureTopic (name: string, body: ConfigureTopic): Promise<Topic>
+
   /**
    * Return the current end of a topic, to wait or read only for later records: pass it as since.
    *
@@ -1146,7 +1164,7 @@ export class Api {
   /**
    * Set a fault. It stays until it is removed.
    *
-   * At least one of error, delay, hang, barrier, drop_response, disconnect, corrupt, truncate, throttle_ms and
+   * At least one of error, delay, hang, barrier, drop_response, disconnect, corrupt, truncate, throttle and
    * bandwidth must be given.
    */
   addFault (body: NewFault): Promise<Fault>

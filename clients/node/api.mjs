@@ -30,6 +30,14 @@ export class Api {
     return await this.#call('DELETE', `/v1/topics/${encodeURIComponent(name)}`)
   }
 
+  async addPartitions (name, body) {
+    return await this.#call('POST', `/v1/topics/${encodeURIComponent(name)}/add-partitions`, body)
+  }
+
+  async configureTopic (name, body) {
+    return await this.#call('POST', `/v1/topics/${encodeURIComponent(name)}/configure`, body)
+  }
+
   async markTopic (name) {
     return await this.#call('GET', `/v1/topics/${encodeURIComponent(name)}/mark`)
   }

@@ -86,7 +86,9 @@ class Input(NamedTuple):
     def fields(self, texts: Sequence[str], what: str) -> dict[str, Json]:
         """Return the field with the value of these texts, and its encoding. Raises UsageError."""
         if "additionalProperties" in self.schema:
-            return {self.field: dict(split(what, "KEY=VALUE", text) for text in texts)}
+            given = dict(split(what, "KEY=VALUE", text) for text in texts)
+            may_be_null = "null" in self.schema["additionalProperties"].get("type", ())
+            return {self.field: {name: value or None if may_be_null else value for name, value in given.items()}}
         if self.items is not None:
             return {self.field: [_parsed(self.items, what, text) for text in texts]}
         if self.is_data:

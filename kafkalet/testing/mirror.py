@@ -13,11 +13,11 @@ import asyncio
 import contextvars
 import inspect
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Generator
 from contextlib import suppress
 from functools import partial, wraps
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from .waiting import cancelled
 
@@ -28,6 +28,8 @@ T = TypeVar("T")
 
 MIRRORS: dict[type, type[Mirror]] = {}
 """The mirror of each class of the kit."""
+CONDITION = "Hold"
+"""The class of the kit that lasts until the end of a `with` block."""
 COLLECTION = ("__iter__", "__len__", "__contains__", "__getitem__")
 
 
@@ -118,7 +120,34 @@ def _mirrored(member: Any, name: str, direct: frozenset[str]) -> Any:
     async def awaited(self: Mirror, /, *args: Any, **options: Any) -> Any:
         return self._result(await in_thread(self._cluster, partial(getattr(self.sync, name), *args, **options)))
 
-    return awaited
+    if member.__annotations__.get("return") != CONDITION:
+        return awaited
+
+    @wraps(member)
+    def begun(self: Mirror, /, *args: Any, **options: Any) -> Begun[Any]:
+        return Begun(awaited(self, *args, **options))
+
+    return begun
+
+
+class Begun(Generic[T]):
+    """A call that begins a condition: it is awaited, or used with `async with`, which also ends the condition."""
+
+    def __init__(self, call: Coroutine[Any, Any, T]) -> None:
+        self._call = call
+
+    def __await__(self) -> Generator[Any, Any, T]:
+        return self._call.__await__()
+
+    async def __aenter__(self) -> T:
+        self._condition = await self._call
+        return self._condition
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        condition: Any = self._condition
+        await condition.__aexit__(kind, error, trace)
 
 
 async def in_thread(cluster: Cluster, function: Callable[[], T]) -> T:

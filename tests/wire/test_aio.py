@@ -154,6 +154,21 @@ def test_fault_that_does_not_fire_fails_in_the_loop_of_the_broker() -> None:
     in_broker(run)()
 
 
+def test_condition_lasts_until_the_end_of_the_block_or_its_release() -> None:
+    async def run(kafka: aio.Broker) -> None:
+        topic = kafka.topic("t", partitions=1)
+        async with topic.hold_high_watermark():
+            await topic.send("a")
+            assert topic.offsets().high_watermark == 0
+        assert topic.offsets().high_watermark == 1
+        held = await topic.hold_high_watermark()
+        await held.release()
+        await topic.send("b")
+        assert topic.offsets().high_watermark == 2
+
+    in_broker(run)()
+
+
 def test_transaction_is_awaited() -> None:
     async def using() -> None:
         async with aio.Broker() as kafka:

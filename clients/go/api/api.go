@@ -63,6 +63,12 @@ type Acls struct {
 	ACLs []string `json:"acls"`
 }
 
+// AddPartitions: partitions to add.
+type AddPartitions struct {
+	// The number of new partitions.
+	Count int64 `json:"count"`
+}
+
 // AdvanceClock: how far to advance the clock: the sum of these times.
 type AdvanceClock struct {
 	// Milliseconds.
@@ -280,6 +286,12 @@ type CommittedOffset struct {
 
 	// The offset.
 	Offset int64 `json:"offset"`
+}
+
+// ConfigureTopic: properties to set or to remove.
+type ConfigureTopic struct {
+	// The properties, as in {"retention.ms": "1000"}. null removes one.
+	Config map[string]*string `json:"config"`
 }
 
 // Connection: a connection of a client.
@@ -510,8 +522,9 @@ type NewFault struct {
 	// The connection is closed after this number of bytes of the response.
 	Truncate *int64 `json:"truncate,omitempty"`
 
-	// The response has this throttle time, and the broker reads no requests of the client for so long.
-	ThrottleMs *int64 `json:"throttle_ms,omitempty"`
+	// The response has this throttle time in seconds, and the broker reads no requests of the client for so
+	// long.
+	Throttle *float64 `json:"throttle,omitempty"`
 
 	// The response is sent at this number of bytes per second.
 	Bandwidth *float64 `json:"bandwidth,omitempty"`
@@ -1197,6 +1210,23 @@ func (api API) DeleteTopic(name string) {
 	api.call("DELETE", fmt.Sprintf("/v1/topics/%v", url.PathEscape(name)), nil, nil)
 }
 
+// AddPartitions: add partitions to a topic, as CreatePartitions does. Their replicas are spread over the
+// brokers.
+func (api API) AddPartitions(name string, body AddPartitions) Topic {
+	api.T.Helper()
+	var result Topic
+	api.call("POST", fmt.Sprintf("/v1/topics/%v/add-partitions", url.PathEscape(name)), body, &result)
+	return result
+}
+
+// ConfigureTopic: change properties of a topic. Others stay as they are.
+func (api API) ConfigureTopic(name string, body ConfigureTopic) Topic {
+	api.T.Helper()
+	var result Topic
+	api.call("POST", fmt.Sprintf("/v1/topics/%v/configure", url.PathEscape(name)), body, &result)
+	return result
+}
+
 // MarkTopic: return the current end of a topic, to wait or read only for later records: pass it as since.
 //
 // Records that replace older ones are later, too: those that follow a truncation or a restore, and all
@@ -1576,7 +1606,7 @@ func (api API) ListFaults() Faults {
 
 // AddFault: set a fault. It stays until it is removed.
 //
-// At least one of error, delay, hang, barrier, drop_response, disconnect, corrupt, truncate, throttle_ms and
+// At least one of error, delay, hang, barrier, drop_response, disconnect, corrupt, truncate, throttle and
 // bandwidth must be given.
 func (api API) AddFault(body NewFault) Fault {
 	api.T.Helper()

@@ -65,6 +65,26 @@ def delete_topic(call: Call, name: fields.Name) -> None:
     call.cluster.topic(name).delete()
 
 
+@routes.post("/v1/topics/{name}/add-partitions", "AddPartitions", "Partitions to add.", response=state.TOPIC)
+def add_partitions(
+    call: Call, name: fields.Name, count: Annotated[int, Integer(1, MAX_PARTITIONS), "The number of new partitions."]
+) -> Json:
+    """Add partitions to a topic, as CreatePartitions does. Their replicas are spread over the brokers."""
+    call.cluster.topic(name).add_partitions(count)
+    return _topic(call, name)
+
+
+@routes.post("/v1/topics/{name}/configure", "ConfigureTopic", "Properties to set or to remove.", response=state.TOPIC)
+def configure_topic(
+    call: Call,
+    name: fields.Name,
+    config: Annotated[dict[str, str | None], 'The properties, as in `{"retention.ms": "1000"}`. null removes one.'],
+) -> Json:
+    """Change properties of a topic. Others stay as they are."""
+    call.cluster.topic(name).configure(config)
+    return _topic(call, name)
+
+
 @routes.get("/v1/topics/{name}/mark", response=MARK)
 def mark_topic(call: Call, name: fields.Name) -> Json:
     """Return the current end of a topic, to wait or read only for later records: pass it as `since`.

@@ -58,6 +58,14 @@ def test_topic_is_created_shown_and_deleted(ctl: Ctl, api: Asking) -> None:
     assert api.get("/v1/topics")["topics"] == []
 
 
+def test_topic_is_changed(ctl: Ctl, api: Asking) -> None:
+    ctl("topic", "create", "t", "--config", "retention.ms=5", "--config", "max.message.bytes=100000")
+    ctl("topic", "add-partitions", "t", "2")
+    ctl("topic", "configure", "t", "retention.ms=7", "max.message.bytes=")
+    topic = api.get("/v1/topics/t")
+    assert (len(topic["partitions"]), topic["config"]) == (3, {"retention.ms": "7"})
+
+
 def test_internal_topics_are_listed_on_request(ctl: Ctl, api: Asking) -> None:
     api.cluster.topic("__consumer_offsets").create()
     assert "__consumer_offsets" not in ctl("topics")

@@ -22,6 +22,19 @@ def test_topic_without_numbers_has_the_defaults_of_the_brokers(api: Asking) -> N
     assert len(api.post("/v1/topics", {"name": "t"})["partitions"]) == 1
 
 
+def test_partitions_are_added(api: Asking) -> None:
+    api.post("/v1/topics", {"name": "t", "partitions": 2})
+    assert len(api.post("/v1/topics/t/add-partitions", {"count": 3})["partitions"]) == 5
+    assert api.ask("POST", "/v1/topics/missing/add-partitions", {"count": 1}).code == "UNKNOWN_TOPIC_OR_PARTITION"
+
+
+def test_properties_are_changed_and_removed(api: Asking) -> None:
+    api.post("/v1/topics", {"name": "t", "config": {"retention.ms": "5", "max.message.bytes": "100000"}})
+    changed = api.post("/v1/topics/t/configure", {"config": {"retention.ms": "7", "max.message.bytes": None}})
+    assert changed["config"] == {"retention.ms": "7"}
+    assert api.ask("POST", "/v1/topics/t/configure", {"config": {"retention.ms": "soon"}}).code == "INVALID_CONFIG"
+
+
 def test_assignments_place_replicas() -> None:
     with asking(brokers=3) as api:
         topic = api.post("/v1/topics", {"name": "t", "assignments": [[2, 1], [3, 2]]})

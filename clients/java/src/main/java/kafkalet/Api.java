@@ -129,6 +129,16 @@ public final class Api {
         control.control("DELETE", "/v1/topics/" + encoded(name), null);
     }
 
+    /** Add partitions to a topic, as CreatePartitions does. Their replicas are spread over the brokers. */
+    public Topic addPartitions(String name, AddPartitions body) {
+        return new Topic(map(control.control("POST", "/v1/topics/" + encoded(name) + "/add-partitions", body.json)));
+    }
+
+    /** Change properties of a topic. Others stay as they are. */
+    public Topic configureTopic(String name, ConfigureTopic body) {
+        return new Topic(map(control.control("POST", "/v1/topics/" + encoded(name) + "/configure", body.json)));
+    }
+
     /**
      * Return the current end of a topic, to wait or read only for later records: pass it as since.
      *
@@ -368,8 +378,8 @@ public final class Api {
     /**
      * Set a fault. It stays until it is removed.
      *
-     * <p>At least one of error, delay, hang, barrier, drop_response, disconnect, corrupt, truncate,
-     * throttle_ms and bandwidth must be given.
+     * <p>At least one of error, delay, hang, barrier, drop_response, disconnect, corrupt, truncate, throttle
+     * and bandwidth must be given.
      */
     public Fault addFault(NewFault body) {
         return new Fault(map(control.control("POST", "/v1/faults", body.json)));
@@ -649,6 +659,15 @@ public final class Api {
         /** The ACLs. An ACL, as in alice:read,describe:topic:orders* or deny:*:delete:topic:*. */
         public List<String> acls() {
             return get("acls", value -> list(value, each -> (String) each));
+        }
+    }
+
+    /** Partitions to add. */
+    public static final class AddPartitions extends Fields {
+        /** An object with its required fields. */
+        public AddPartitions(long count) {
+            super(new LinkedHashMap<>());
+            set("count", count);
         }
     }
 
@@ -1038,6 +1057,15 @@ public final class Api {
             set("topic", topic);
             set("partition", partition);
             set("offset", offset);
+        }
+    }
+
+    /** Properties to set or to remove. */
+    public static final class ConfigureTopic extends Fields {
+        /** An object with its required fields. */
+        public ConfigureTopic(Map<String, String> config) {
+            super(new LinkedHashMap<>());
+            set("config", config);
         }
     }
 
@@ -1488,9 +1516,12 @@ public final class Api {
             return this;
         }
 
-        /** The response has this throttle time, and the broker reads no requests of the client for so long. */
-        public NewFault throttleMs(long throttleMs) {
-            set("throttle_ms", throttleMs);
+        /**
+         * The response has this throttle time in seconds, and the broker reads no requests of the client for
+         * so long.
+         */
+        public NewFault throttle(double throttle) {
+            set("throttle", throttle);
             return this;
         }
 
