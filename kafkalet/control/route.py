@@ -2,14 +2,14 @@
 
     routes = Routes("groups", "Consumer groups of both protocols.")
 
-    @routes.post("/v1/groups/{group_id}/evict", "EvictMember", "A member to evict.", response=GROUP)
+    @routes.post("/v1/groups/{group_id}/evict", "A member to evict.", response=GROUP)
     def evict_member(
         call: Call, group_id: Annotated[str, "The group."], member_id: Annotated[str, "The member id."]
     ) -> Json:
         '''Remove a member from a group.'''
 
 The parameters of the function are those of the operation: in the path if the template contains them, otherwise in the
-query of a GET or DELETE, or in the body of a POST, whose name and description follow the template. The docstring is the
+query of a GET or DELETE, or in the body of a POST, whose description follows the template. The docstring is the
 description of the operation in the OpenAPI document.
 """
 
@@ -127,15 +127,18 @@ class Routes:
         self,
         template: str,
         body: str | Shape | None = None,
-        description: str = "",
         *,
+        name: str = "",
         response: Shape | None = None,
         status: int | None = None,
         waits: bool = False,
         consumes: str = JSON,
         max_body_bytes: int = MAX_BODY_BYTES,
     ) -> Callable[[Handler], Handler]:
-        """Declare a POST. `body` is the name of the object that the parameters make up, or a shape for `body`."""
+        """Declare a POST. `body` describes the object that the parameters make up, or is the shape of `body`.
+
+        The object has the name of the function, or another `name` in the OpenAPI document.
+        """
         status = status or (204 if response is None else 200)
         return self._declare(
             "POST",
@@ -143,7 +146,7 @@ class Routes:
             body,
             response,
             status,
-            description=description,
+            name=name,
             waits=waits,
             consumes=consumes,
             max_body_bytes=max_body_bytes,
@@ -160,7 +163,7 @@ class Routes:
         response: Shape | None,
         status: int,
         *,
-        description: str = "",
+        name: str = "",
         waits: bool = False,
         consumes: str = JSON,
         produces: str = JSON,
@@ -171,7 +174,8 @@ class Routes:
         def declare(handler: Handler) -> Handler:
             fields = fields_of(handler)
             path = {name: fields.pop(name) for name in in_path}
-            shape = Object(body, description, *fields.values()) if isinstance(body, str) else body
+            title = name or handler.__name__.title().replace("_", "")
+            shape = Object(title, body, *fields.values()) if isinstance(body, str) else body
             query = fields if method != "POST" else {}
             self._routes.append(
                 Route(

@@ -48,33 +48,20 @@ def start_broker(call: Call, node_id: NodeId) -> Json:
     return get_broker(call, node_id)
 
 
-@routes.post(
-    "/v1/brokers/{node_id}/hold-replication",
-    "Replicas",
-    "Replicas of a broker: all, those of one topic, or a single one.",
-)
-def hold_replication(
-    call: Call,
-    node_id: NodeId,
-    topic: Annotated[str | None, "The topic. The default is all topics."] = None,
-    partition: Annotated[Int32 | None, "The partition. The default is all partitions."] = None,
-) -> None:
+REPLICAS = "Replicas of a broker: all, those of one topic, or a single one."
+AnyTopic = Annotated[str | None, "The topic. The default is all topics."]
+AnyPartition = Annotated[Int32 | None, "The partition. The default is all partitions."]
+
+
+@routes.post("/v1/brokers/{node_id}/hold-replication", REPLICAS, name="Replicas")
+def hold_replication(call: Call, node_id: NodeId, topic: AnyTopic = None, partition: AnyPartition = None) -> None:
     """Stop replicas of a broker from following their leaders."""
     get_broker(call, node_id)
     call.cluster.hold_replication(node_id, topic, partition)
 
 
-@routes.post(
-    "/v1/brokers/{node_id}/release-replication",
-    "Replicas",
-    "Replicas of a broker: all, those of one topic, or a single one.",
-)
-def release_replication(
-    call: Call,
-    node_id: NodeId,
-    topic: Annotated[str | None, "The topic. The default is all topics."] = None,
-    partition: Annotated[Int32 | None, "The partition. The default is all partitions."] = None,
-) -> None:
+@routes.post("/v1/brokers/{node_id}/release-replication", REPLICAS, name="Replicas")
+def release_replication(call: Call, node_id: NodeId, topic: AnyTopic = None, partition: AnyPartition = None) -> None:
     """Undo a `hold-replication` with the same body. The replicas catch up before the response."""
     get_broker(call, node_id)
     server = call.cluster._server
@@ -104,14 +91,14 @@ LogDir = Annotated[
 ]
 
 
-@routes.post("/v1/brokers/{node_id}/fail-log-dir", "LogDir", "A log directory of a broker.")
+@routes.post("/v1/brokers/{node_id}/fail-log-dir", "A log directory of a broker.", name="LogDir")
 def fail_log_dir(call: Call, node_id: NodeId, log_dir: LogDir = 0) -> None:
     """Make a log directory of a broker fail, as if its disk broke. Other in-sync replicas become leaders."""
     get_broker(call, node_id)
     call.cluster.fail_log_dir(log_dir, node_id)
 
 
-@routes.post("/v1/brokers/{node_id}/restore-log-dir", "LogDir", "A log directory of a broker.")
+@routes.post("/v1/brokers/{node_id}/restore-log-dir", "A log directory of a broker.", name="LogDir")
 def restore_log_dir(call: Call, node_id: NodeId, log_dir: LogDir = 0) -> None:
     """Repair a log directory that has failed, as if the broker was restarted: its logs are recovered."""
     get_broker(call, node_id)
@@ -119,7 +106,7 @@ def restore_log_dir(call: Call, node_id: NodeId, log_dir: LogDir = 0) -> None:
     server.call(lambda: server.restore_log_directory(node_id, log_dir))
 
 
-@routes.post("/v1/roll", "Roll", "A rolling restart.", response=BROKERS, waits=True)
+@routes.post("/v1/roll", "A rolling restart.", name="Roll", response=BROKERS, waits=True)
 def roll_brokers(call: Call, timeout_s: Timeout = None) -> Json:
     """Restart every running broker, one after the other, each on the same port.
 

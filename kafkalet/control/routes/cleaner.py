@@ -42,7 +42,7 @@ RETENTION_RESULT = Object(
 )
 
 
-@routes.post("/v1/cleaner/run", "RunCleaner", "What to clean.", response=CLEANER_RESULT, waits=True)
+@routes.post("/v1/cleaner/run", "What to clean.", response=CLEANER_RESULT, waits=True)
 def run_cleaner(
     call: Call,
     roll: Annotated[

@@ -36,9 +36,7 @@ def get_clock(call: Call) -> Json:
     return read_clock(call.cluster)
 
 
-@routes.post(
-    "/v1/clock/advance", "AdvanceClock", "How far to advance the clock: the sum of these times.", response=CLOCK
-)
+@routes.post("/v1/clock/advance", "How far to advance the clock: the sum of these times.", response=CLOCK)
 def advance_clock(
     call: Call,
     ms: Annotated[float, Number(0, MAX), "Milliseconds."] = 0,

@@ -199,9 +199,7 @@ def release_fault(call: Call, fault_id: FaultId) -> Json:
     return _json(fault)
 
 
-@routes.post(
-    "/v1/faults/{fault_id}/wait", "WaitForFault", "How often the fault must have fired.", response=FAULT, waits=True
-)
+@routes.post("/v1/faults/{fault_id}/wait", "How often the fault must have fired.", response=FAULT, waits=True)
 def wait_for_fault(
     call: Call,
     fault_id: FaultId,

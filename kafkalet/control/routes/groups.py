@@ -132,7 +132,7 @@ def delete_group(call: Call, group_id: GroupId) -> None:
     call.cluster.group(group_id).delete()
 
 
-@routes.post("/v1/groups/{group_id}/evict", "EvictMember", "A member to evict.", response=GROUP)
+@routes.post("/v1/groups/{group_id}/evict", "A member to evict.", response=GROUP)
 def evict_member(
     call: Call, group_id: GroupId, member_id: Annotated[str, "The member id, or the `group.instance.id`."]
 ) -> Json:
@@ -148,12 +148,7 @@ def rebalance_group(call: Call, group_id: GroupId) -> Json:
     return get_group(call, group_id)
 
 
-@routes.post(
-    "/v1/groups/{group_id}/seek",
-    "SeekGroup",
-    "Where to move a group: to an `offset` or to a `timestamp`.",
-    response=GROUP,
-)
+@routes.post("/v1/groups/{group_id}/seek", "Where to move a group: to an `offset` or to a `timestamp`.", response=GROUP)
 def seek_group(
     call: Call,
     group_id: GroupId,
@@ -178,7 +173,7 @@ def seek_group(
     return get_group(call, group_id)
 
 
-@routes.post("/v1/groups/{group_id}/wait-for-lag", "WaitForLag", "A lag to wait for.", response=GROUP, waits=True)
+@routes.post("/v1/groups/{group_id}/wait-for-lag", "A lag to wait for.", response=GROUP, waits=True)
 def wait_for_lag(
     call: Call, group_id: GroupId, lag: Annotated[Int64, "The largest total lag."] = 0, timeout_s: Timeout = None
 ) -> Json:
@@ -187,9 +182,7 @@ def wait_for_lag(
     return get_group(call, group_id)
 
 
-@routes.post(
-    "/v1/groups/{group_id}/wait-until-stable", "WaitUntilStable", "Members to wait for.", response=GROUP, waits=True
-)
+@routes.post("/v1/groups/{group_id}/wait-until-stable", "Members to wait for.", response=GROUP, waits=True)
 def wait_until_stable(
     call: Call,
     group_id: GroupId,
@@ -201,13 +194,7 @@ def wait_until_stable(
     return get_group(call, group_id)
 
 
-@routes.post(
-    "/v1/groups/{group_id}/wait-for-commit",
-    "WaitForCommit",
-    "A committed offset to wait for.",
-    response=GROUP,
-    waits=True,
-)
+@routes.post("/v1/groups/{group_id}/wait-for-commit", "A committed offset to wait for.", response=GROUP, waits=True)
 def wait_for_commit(
     call: Call,
     group_id: GroupId,
@@ -223,7 +210,7 @@ def wait_for_commit(
     return get_group(call, group_id)
 
 
-@routes.post("/v1/groups/{group_id}/coordinator", "MoveCoordinator", "A new coordinator.", response=COORDINATOR)
+@routes.post("/v1/groups/{group_id}/coordinator", "A new coordinator.", name="MoveCoordinator", response=COORDINATOR)
 def move_group_coordinator(call: Call, group_id: GroupId, node_id: NewCoordinator = None) -> Json:
     """Make another broker the coordinator of a group.
 
@@ -232,7 +219,7 @@ def move_group_coordinator(call: Call, group_id: GroupId, node_id: NewCoordinato
     return {"node_id": call.cluster.move_coordinator(group=group_id, to=node_id)}
 
 
-@routes.post("/v1/settle", "Settle", "What to wait for.", waits=True)
+@routes.post("/v1/settle", "What to wait for.", waits=True)
 def settle(
     call: Call,
     groups: Annotated[

@@ -204,11 +204,7 @@ def _start(cluster: Cluster, name: str, index: int, isolation: Isolation, time_m
 
 
 @routes.post(
-    "/v1/topics/{name}/wait",
-    "WaitForRecords",
-    "What to wait for. Records match if they meet all conditions.",
-    response=FOUND,
-    waits=True,
+    "/v1/topics/{name}/wait", "What to wait for. Records match if they meet all conditions.", response=FOUND, waits=True
 )
 def wait_for_records(
     call: Call,

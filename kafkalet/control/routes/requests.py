@@ -238,7 +238,7 @@ def list_unsupported(call: Call) -> Json:
     }
 
 
-@routes.post("/v1/requests/wait", "WaitForRequests", "Requests to wait for.", response=REQUESTS, waits=True)
+@routes.post("/v1/requests/wait", "Requests to wait for.", response=REQUESTS, waits=True)
 def wait_for_requests(
     call: Call,
     apis: Annotated[Sequence[str], "The APIs. The default is all."] = (),

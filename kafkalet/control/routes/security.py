@@ -32,7 +32,7 @@ def list_acls(call: Call) -> Json:
     return {"acls": list(map(str, call.cluster.acls))}
 
 
-@routes.post("/v1/acls", "Acls", "ACLs.", response=ACLS)
+@routes.post("/v1/acls", "ACLs.", name="Acls", response=ACLS)
 def add_acls(call: Call, acls: Annotated[list[Json], ListOf(Text(least=1)), f"The ACLs. {ACL_HELP}"]) -> Json:
     """Create ACLs, and return all. Those that exist stay as they are."""
     call.cluster.acls.add(*acls)
@@ -52,7 +52,7 @@ def list_users(call: Call) -> Json:
     return {"users": list(call.cluster.users)}
 
 
-@routes.post("/v1/users", "User", "A user and the password.", response=USERS)
+@routes.post("/v1/users", "A user and the password.", name="User", response=USERS)
 def add_user(
     call: Call,
     name: Annotated[str, Text(least=1, most=MAX_CREDENTIAL), "The name of the user."],

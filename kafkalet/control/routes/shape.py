@@ -25,14 +25,14 @@ Count = Annotated[int | None, Integer(0, MAX_SIZE)]
 Replica = Annotated[Int32 | None, "The broker of the replica. The default is all replicas."]
 
 
-def _operation(name: str, body: str | None = None, description: str = "") -> Callable[[Handler], Handler]:
+def _operation(action: str, body: str | None = None, *, name: str = "") -> Callable[[Handler], Handler]:
     """Declare an operation on a partition that responds with its new state.
 
     The function has the topic and the partition instead of the call. UNKNOWN_TOPIC_OR_PARTITION is raised if the
     partition does not exist.
     """
 
-    template = f"/v1/topics/{{name}}/partitions/{{partition}}/{name}"
+    template = f"/v1/topics/{{name}}/partitions/{{partition}}/{action}"
 
     def declare(function: Handler) -> Handler:
         @wraps(function)
@@ -45,12 +45,12 @@ def _operation(name: str, body: str | None = None, description: str = "") -> Cal
         first, *others = signature(handler).parameters.values()
         handler.__signature__ = Signature([first, Parameter("name", first.kind), *others])  # type: ignore[attr-defined]
         handler.__annotations__ = {**function.__annotations__, "name": Name}
-        return routes.post(template, body, description, response=state.PARTITION)(handler)
+        return routes.post(template, body, name=name, response=state.PARTITION)(handler)
 
     return declare
 
 
-@_operation("append-batches", "AppendBatches", "Entries of a log.")
+@_operation("append-batches", "Entries of a log.")
 def append_batches(
     topic: Topic,
     partition: Partition,
@@ -60,7 +60,7 @@ def append_batches(
     topic.append_batches(read_base64(data, "data"), partition)
 
 
-@_operation("shape", "ShapeLog", "A layout of a log.")
+@_operation("shape", "A layout of a log.")
 def shape_log(
     topic: Topic,
     partition: Partition,
@@ -73,19 +73,19 @@ def shape_log(
     topic.layout(kind, first, size, after, partition)
 
 
-@_operation("advance-log-start", "LogOffset", "An offset.")
+@_operation("advance-log-start", "An offset.", name="LogOffset")
 def advance_log_start(topic: Topic, partition: Partition, offset: Annotated[Int64, "The offset."]) -> None:
     """Advance the log start offset, as retention or DeleteRecords does."""
     topic.delete_records(offset, partition)
 
 
-@_operation("truncate", "LogOffset", "An offset.")
+@_operation("truncate", "An offset.", name="LogOffset")
 def truncate_log(topic: Topic, partition: Partition, offset: Annotated[Int64, "The offset."]) -> None:
     """Remove the records at and after an offset, as if a replica that lacked them had been elected leader."""
     topic.truncate(offset, partition)
 
 
-@_operation("hold-high-watermark", "HoldHighWatermark", "Where to hold the high watermark.")
+@_operation("hold-high-watermark", "Where to hold the high watermark.")
 def hold_high_watermark(
     topic: Topic,
     partition: Partition,
@@ -101,7 +101,7 @@ def release_high_watermark(topic: Topic, partition: Partition) -> None:
     layout.release_high_watermark(topic._cluster, topic.name, partition)
 
 
-@_operation("leader", "MoveLeader", "A new leader.")
+@_operation("leader", "A new leader.")
 def move_leader(
     topic: Topic,
     partition: Partition,
@@ -118,7 +118,7 @@ def start_leader_epoch(topic: Topic, partition: Partition) -> None:
     topic.new_leader_epoch(partition)
 
 
-@_operation("take-offline", "Replica", "A replica of the partition, or all.")
+@_operation("take-offline", "A replica of the partition, or all.", name="Replica")
 def take_offline(
     topic: Topic,
     partition: Partition,
@@ -128,7 +128,7 @@ def take_offline(
     topic.take_offline(partition, node_id)
 
 
-@_operation("bring-online", "Replica", "A replica of the partition, or all.")
+@_operation("bring-online", "A replica of the partition, or all.", name="Replica")
 def bring_online(
     topic: Topic,
     partition: Partition,
@@ -138,7 +138,7 @@ def bring_online(
     layout.bring_online(topic._cluster, topic.name, partition, node_id)
 
 
-@_operation("shrink-isr", "Followers", "Followers.")
+@_operation("shrink-isr", "Followers.", name="Followers")
 def shrink_isr(
     topic: Topic,
     partition: Partition,

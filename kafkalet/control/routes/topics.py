@@ -31,8 +31,8 @@ def list_topics(
 
 @routes.post(
     "/v1/topics",
-    "NewTopic",
     "A topic to create. What is left out has the defaults of the brokers.",
+    name="NewTopic",
     response=state.TOPIC,
     status=201,
 )
@@ -65,7 +65,7 @@ def delete_topic(call: Call, name: fields.Name) -> None:
     call.cluster.topic(name).delete()
 
 
-@routes.post("/v1/topics/{name}/add-partitions", "AddPartitions", "Partitions to add.", response=state.TOPIC)
+@routes.post("/v1/topics/{name}/add-partitions", "Partitions to add.", response=state.TOPIC)
 def add_partitions(
     call: Call, name: fields.Name, count: Annotated[int, Integer(1, MAX_PARTITIONS), "The number of new partitions."]
 ) -> Json:
@@ -74,7 +74,7 @@ def add_partitions(
     return _topic(call, name)
 
 
-@routes.post("/v1/topics/{name}/configure", "ConfigureTopic", "Properties to set or to remove.", response=state.TOPIC)
+@routes.post("/v1/topics/{name}/configure", "Properties to set or to remove.", response=state.TOPIC)
 def configure_topic(
     call: Call,
     name: fields.Name,

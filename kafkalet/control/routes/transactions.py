@@ -88,7 +88,10 @@ def get_transaction(call: Call, transactional_id: TransactionalId) -> Json:
 
 
 @routes.post(
-    "/v1/transactions/{transactional_id}/coordinator", "MoveCoordinator", "A new coordinator.", response=COORDINATOR
+    "/v1/transactions/{transactional_id}/coordinator",
+    "A new coordinator.",
+    name="MoveCoordinator",
+    response=COORDINATOR,
 )
 def move_transaction_coordinator(call: Call, transactional_id: TransactionalId, node_id: NewCoordinator = None) -> Json:
     """Make another broker the coordinator of a transactional id.
@@ -98,7 +101,7 @@ def move_transaction_coordinator(call: Call, transactional_id: TransactionalId, 
     return {"node_id": call.cluster.move_coordinator(transactional_id=transactional_id, to=node_id)}
 
 
-@routes.post("/v1/transactions/{transactional_id}/wait", "WaitForTransaction", "A state to wait for.", waits=True)
+@routes.post("/v1/transactions/{transactional_id}/wait", "A state to wait for.", waits=True)
 def wait_for_transaction(
     call: Call,
     transactional_id: TransactionalId,
@@ -135,11 +138,7 @@ def _using(call: Call, transactional_id: str, *, ends: bool = False) -> Iterator
 
 
 @routes.post(
-    "/v1/transactions/{transactional_id}/begin",
-    "BeginTransaction",
-    "A transaction without a client.",
-    response=TRANSACTION,
-    waits=True,
+    "/v1/transactions/{transactional_id}/begin", "A transaction without a client.", response=TRANSACTION, waits=True
 )
 def begin_transaction(
     call: Call,
@@ -157,7 +156,6 @@ def begin_transaction(
 
 @routes.post(
     "/v1/transactions/{transactional_id}/records",
-    "SendInTransaction",
     "A record to append to a transaction.",
     response=TRANSACTION,
     waits=True,
@@ -190,7 +188,6 @@ def send_in_transaction(
 
 @routes.post(
     "/v1/transactions/{transactional_id}/offsets",
-    "SendOffsetsInTransaction",
     "Offsets of a consumer group that are committed with a transaction.",
     response=TRANSACTION,
     waits=True,
@@ -216,13 +213,7 @@ def commit_transaction(call: Call, transactional_id: TransactionalId) -> Json:
     return get_transaction(call, transactional_id)
 
 
-@routes.post(
-    "/v1/transactions/{transactional_id}/abort",
-    "AbortTransaction",
-    "Options of an abort.",
-    response=TRANSACTION,
-    waits=True,
-)
+@routes.post("/v1/transactions/{transactional_id}/abort", "Options of an abort.", response=TRANSACTION, waits=True)
 def abort_transaction(call: Call, transactional_id: TransactionalId, timeout_s: Timeout = None) -> Json:
     """Abort the open transaction of a transactional id, and wait for its markers.
 

@@ -25,7 +25,7 @@ def get_letter(call: Call, name: Name, limit: Annotated[int | None, Integer(1, 9
     """Return a letter."""
 
 
-@ROUTES.post("/v1/letters/{name}", "NewLetter", "A letter.")
+@ROUTES.post("/v1/letters/{name}", "A letter.", name="NewLetter")
 def send_letter(
     call: Call,
     name: Name,
