@@ -394,6 +394,8 @@ export interface NewFault {
   throttle?: number | null
   /** The response is sent at this number of bytes per second. */
   bandwidth?: number | null
+  /** Change fields of the response. The journal shows their names. */
+  respond?: Array<PatchOperation> | null
   /** Only requests that name this topic. */
   topic?: string | null
   /** Only requests that name this partition. */
@@ -487,6 +489,16 @@ export interface Partition {
   log_end_offset: number | null
   /** The size of the log. null while the partition has no leader. */
   size_bytes: number | null
+}
+
+/** An operation of a JSON Patch (RFC 6902) on a decoded response. */
+export interface PatchOperation {
+  /** What to do. */
+  op: string
+  /** The field, as in /topics/0/partitions/0/error_code. */
+  path: string
+  /** The new value: a number, a string, a boolean, null, or a list of those. */
+  value?: unknown
 }
 
 /** A record in a log. */
@@ -1164,8 +1176,8 @@ export class Api {
   /**
    * Set a fault. It stays until it is removed.
    *
-   * At least one of error, delay, hang, barrier, drop_response, disconnect, corrupt, truncate, throttle and
-   * bandwidth must be given.
+   * At least one of error, delay, hang, barrier, drop_response, disconnect, corrupt, truncate, throttle, bandwidth
+   * and respond must be given.
    */
   addFault (body: NewFault): Promise<Fault>
 

@@ -529,6 +529,9 @@ type NewFault struct {
 	// The response is sent at this number of bytes per second.
 	Bandwidth *float64 `json:"bandwidth,omitempty"`
 
+	// Change fields of the response. The journal shows their names.
+	Respond []PatchOperation `json:"respond,omitempty"`
+
 	// Only requests that name this topic.
 	Topic *string `json:"topic,omitempty"`
 
@@ -653,6 +656,18 @@ type Partition struct {
 
 	// The size of the log. null while the partition has no leader.
 	SizeBytes *int64 `json:"size_bytes"`
+}
+
+// PatchOperation: an operation of a JSON Patch (RFC 6902) on a decoded response.
+type PatchOperation struct {
+	// What to do.
+	Op string `json:"op"`
+
+	// The field, as in /topics/0/partitions/0/error_code.
+	Path string `json:"path"`
+
+	// The new value: a number, a string, a boolean, null, or a list of those.
+	Value any `json:"value,omitempty"`
 }
 
 // Record: a record in a log.
@@ -1606,8 +1621,8 @@ func (api API) ListFaults() Faults {
 
 // AddFault: set a fault. It stays until it is removed.
 //
-// At least one of error, delay, hang, barrier, drop_response, disconnect, corrupt, truncate, throttle and
-// bandwidth must be given.
+// At least one of error, delay, hang, barrier, drop_response, disconnect, corrupt, truncate, throttle,
+// bandwidth and respond must be given.
 func (api API) AddFault(body NewFault) Fault {
 	api.T.Helper()
 	var result Fault

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
 from weakref import WeakKeyDictionary
 
 from kafkalet.control.failures import Refusal
 from kafkalet.control.fields import Timeout
+from kafkalet.control.patch import Patch
 from kafkalet.control.route import Call, Routes
 from kafkalet.control.shapes import (
     INT32_MAX,
@@ -22,9 +24,11 @@ from kafkalet.control.shapes import (
     Nullable,
     Number,
     Object,
+    Shape,
     Text,
 )
 from kafkalet.protocol.api import Api
+from kafkalet.testing.faults import FAULT_OPTIONS, FaultOption
 
 if TYPE_CHECKING:
     from kafkalet.testing.cluster import Cluster
@@ -38,48 +42,61 @@ SEEN = 20
 FaultId = Annotated[int, Integer(1), "The id of the fault."]
 
 
-def _optional(name: str, shape: Any, description: str) -> Field:
-    return Field(name, Nullable(shape), description, None)
+PATCH = Object(
+    "PatchOperation",
+    "An operation of a JSON Patch (RFC 6902) on a decoded response.",
+    Field("op", Text("add", "remove", "replace"), "What to do."),
+    Field("path", Text(least=1), "The field, as in `/topics/0/partitions/0/error_code`."),
+    Field("value", AnyJson(), "The new value: a number, a string, a boolean, null, or a list of those.", None),
+)
+MOST = {"delay": 3600, "throttle": 3600, "probability": 1}
+"""The largest numbers."""
+MEANINGS = {"respond": "Change fields of the response. The journal shows their names."}
+ONLY_IN_PYTHON = {
+    "strict": "the API reports faults that have not fired, but fails no test",
+    "when": "a function of the request",
+}
+
+
+def _shape(option: FaultOption) -> Shape:
+    match option.kind:
+        case "choice":
+            return Text(*option.choices)
+        case "flag":
+            return Boolean()
+        case "integer":
+            return Integer() if option.least < 0 else Integer(option.least, INT32_MAX)
+        case "number":
+            return Number(0, MOST.get(option.name, 1e12))
+        case "versions":
+            return Integer(0, 32767)
+        case "function":
+            return ListOf(PATCH, least=1)
+    return Text()
+
+
+def _fields() -> Iterator[Field]:
+    """Yield the options of a fault, as the kit declares them."""
+    apis = AnyOf([Text(), ListOf(Text(), least=1, most=len(Api))], lambda value: int(isinstance(value, list)))
+    yield Field("api", Nullable(apis), "The API, such as `Produce`, or a list of APIs. The default is all.", None)
+    for option in FAULT_OPTIONS.values():
+        if option.name in ONLY_IN_PYTHON:
+            continue
+        meaning = MEANINGS.get(option.name, option.meaning)
+        is_nullable = option.default is None or (option.kind == "integer" and option.default is False)
+        shape = _shape(option)
+        yield Field(
+            option.name, Nullable(shape) if is_nullable else shape, meaning, None if is_nullable else option.default
+        )
+        if option.kind == "versions":
+            meaning = f"With `{option.name}`: only requests from that version to this one."
+            yield Field(f"max_{option.name}", Nullable(shape), meaning, None)
 
 
 NEW_FAULT = Object(
     "NewFault",
     "A fault: which requests match, on which of them it fires, and what happens to them. Names match exactly.",
-    _optional(
-        "api",
-        AnyOf([Text(), ListOf(Text(), least=1, most=len(Api))], lambda value: int(isinstance(value, list))),
-        "The API, such as `Produce`, or a list of APIs. The default is all.",
-    ),
-    _optional("error", Text(), "The error of the response, such as `NOT_LEADER_OR_FOLLOWER`."),
-    _optional("delay", Number(0, 3600), "The request is handled after this number of seconds."),
-    Field("hang", Boolean(), "The request is handled when the fault is released or removed.", False),
-    _optional("barrier", Integer(2, INT32_MAX), "Hold requests until this number of them have arrived."),
-    Field("drop_response", Boolean(), "The request is handled, but its response is not sent.", False),
-    _optional("disconnect", Text("before", "after"), "Close the connection before or after the request is handled."),
-    _optional(
-        "corrupt", Integer(1, INT32_MAX), "Corrupt this number of bytes of the response; for Fetch, of its records."
-    ),
-    _optional(
-        "truncate", Integer(0, INT32_MAX), "The connection is closed after this number of bytes of the response."
-    ),
-    _optional(
-        "throttle",
-        Number(0, 3600),
-        "The response has this throttle time in seconds, and the broker reads no requests of the client for so long.",
-    ),
-    _optional("bandwidth", Number(0, 1e12), "The response is sent at this number of bytes per second."),
-    _optional("topic", Text(), "Only requests that name this topic."),
-    _optional("partition", Integer(0, INT32_MAX), "Only requests that name this partition."),
-    _optional("group", Text(), "Only requests that name this group."),
-    _optional("client_id", Text(), "Only requests of this client."),
-    _optional("version", Integer(0, 32767), "Only requests of this version."),
-    _optional("max_version", Integer(0, 32767), "With `version`: only requests from that version to this one."),
-    _optional("broker", Integer(0, INT32_MAX), "Only requests to this broker."),
-    _optional("times", Integer(1, INT32_MAX), "Fire on this number of requests. The default is all that match."),
-    _optional("nth", Integer(1, INT32_MAX), "Fire on the n-th request, counted from 1."),
-    _optional("every", Integer(1, INT32_MAX), "Fire on every n-th request."),
-    _optional("probability", Number(0, 1), "Fire on each request with this probability."),
-    Field("seed", Integer(), "Makes the choice by `probability` reproducible.", 0),
+    *_fields(),
 )
 FAULT = Object(
     "Fault",
@@ -111,7 +128,11 @@ def _json(fault: Fault) -> Json:
         "id": _id(fault),
         "text": fault.text,
         "options": {
-            name: value if isinstance(value, str | int | float | list) else str(value)
+            name: value.operations
+            if isinstance(value, Patch)
+            else value
+            if isinstance(value, str | int | float | list)
+            else str(value)
             for name, value in fault.options.items()
         },
         "fired": fault.fired,
@@ -143,7 +164,7 @@ def add_fault(call: Call, body: Json) -> Json:
     """Set a fault. It stays until it is removed.
 
     At least one of `error`, `delay`, `hang`, `barrier`, `drop_response`, `disconnect`, `corrupt`, `truncate`,
-    `throttle` and `bandwidth` must be given.
+    `throttle`, `bandwidth` and `respond` must be given.
     """
     given = {name: value for name, value in body.items() if value is not None}
     api = given.pop("api", None)
@@ -154,6 +175,8 @@ def add_fault(call: Call, body: Json) -> Json:
         if "version" not in given:
             raise ValueError(f"max_version is {most}, but version is missing")
         given["version"] = range(given["version"], most + 1)
+    if "respond" in given:
+        given["respond"] = Patch(given["respond"])
     fault = call.cluster.fault(api, **given)
     call.cluster._server.watchers.touch()
     return _json(fault)

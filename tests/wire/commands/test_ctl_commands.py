@@ -351,7 +351,7 @@ def example(schema: Any) -> str:
 
 
 def quoted(schema: Any) -> str:
-    return example(schema) if schema["type"] in ("integer", "number", "boolean") else json.dumps(example(schema))
+    return example(schema) if schema.get("type") in ("integer", "number", "boolean") else json.dumps(example(schema))
 
 
 def values_of(each: Input) -> list[str]:

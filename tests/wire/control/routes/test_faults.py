@@ -50,6 +50,15 @@ def test_held_requests_are_released(api: Asking) -> None:
     assert [record["value"] for record in api.get("/v1/topics/t/records")["records"]] == ["x"]
 
 
+def test_response_is_patched(api: Asking) -> None:
+    operations = [{"op": "replace", "path": "/throttle_time_ms", "value": 7}]
+    fault = api.post("/v1/faults", {"api": "Produce", "respond": operations})
+    assert fault["options"] == {"api": "Produce", "respond": [{**operations[0]}]}
+    produce(api)
+    [request] = api.get("/v1/requests?apis=Produce&messages=true")["requests"]
+    assert request["response"]["throttle_time_ms"] == 7
+
+
 def test_faults_are_listed_in_order(api: Asking) -> None:
     first = api.post("/v1/faults", {"api": "Fetch", "throttle": 0.005})
     second = api.post("/v1/faults", {"drop_response": True, "client_id": "nobody", "probability": 0.5, "seed": 7})

@@ -378,8 +378,8 @@ public final class Api {
     /**
      * Set a fault. It stays until it is removed.
      *
-     * <p>At least one of error, delay, hang, barrier, drop_response, disconnect, corrupt, truncate, throttle
-     * and bandwidth must be given.
+     * <p>At least one of error, delay, hang, barrier, drop_response, disconnect, corrupt, truncate, throttle,
+     * bandwidth and respond must be given.
      */
     public Fault addFault(NewFault body) {
         return new Fault(map(control.control("POST", "/v1/faults", body.json)));
@@ -1531,6 +1531,12 @@ public final class Api {
             return this;
         }
 
+        /** Change fields of the response. The journal shows their names. */
+        public NewFault respond(List<PatchOperation> respond) {
+            set("respond", respond);
+            return this;
+        }
+
         /** Only requests that name this topic. */
         public NewFault topic(String topic) {
             set("topic", topic);
@@ -1767,6 +1773,22 @@ public final class Api {
         /** The size of the log. null while the partition has no leader. */
         public Long sizeBytes() {
             return get("size_bytes", value -> asLong(value));
+        }
+    }
+
+    /** An operation of a JSON Patch (RFC 6902) on a decoded response. */
+    public static final class PatchOperation extends Fields {
+        /** An object with its required fields. */
+        public PatchOperation(String op, String path) {
+            super(new LinkedHashMap<>());
+            set("op", op);
+            set("path", path);
+        }
+
+        /** The new value: a number, a string, a boolean, null, or a list of those. */
+        public PatchOperation value(Object value) {
+            set("value", value);
+            return this;
         }
     }
 
