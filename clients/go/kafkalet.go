@@ -14,16 +14,14 @@
 // Methods that take a testing.TB end the test with t.Fatal if they fail. A wait that times out fails with a message
 // that shows what happened instead. These methods must be called in the goroutine of the test, like t.Fatal.
 //
-// The broker is the command kafkalet, or `python3 -m kafkalet` if there is no such command. The environment variable
-// KAFKALET_COMMAND replaces both; its words are separated by spaces. The broker also stops if the test process ends in
-// any other way, even if it is killed (except on Windows).
+// The broker is a process of the command that command.go finds. It also stops if the test process ends in any other way,
+// even if it is killed (except on Windows).
 package kafkalet
 
 import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -59,6 +57,10 @@ type Options struct {
 	Arguments []string
 	// StartTimeout limits the time that Start waits for the broker; 0 means 30 seconds.
 	StartTimeout time.Duration
+	// Command runs kafkalet, for example "/opt/venv/bin/python", "-m", "kafkalet".
+	Command []string
+	// PYZ is the path of kafkalet.pyz, which runs if there is no program kafkalet on PATH.
+	PYZ string
 }
 
 // Broker is a running broker, or several.
@@ -95,7 +97,7 @@ func ForTest(t testing.TB, options Options) *Broker {
 
 // Start starts a broker and waits until it accepts connections.
 func Start(options Options) (*Broker, error) {
-	words, err := commandLine()
+	words, err := options.findCommand()
 	if err != nil {
 		return nil, err
 	}
@@ -675,19 +677,6 @@ func stop(command *exec.Cmd) {
 		_ = command.Process.Kill()
 	}
 	_ = command.Wait()
-}
-
-func commandLine() ([]string, error) {
-	if words := strings.Fields(os.Getenv("KAFKALET_COMMAND")); len(words) > 0 {
-		return words, nil
-	}
-	if path, err := exec.LookPath("kafkalet"); err == nil {
-		return []string{path}, nil
-	}
-	if path, err := exec.LookPath("python3"); err == nil {
-		return []string{path, "-m", "kafkalet"}, nil
-	}
-	return nil, errors.New("cannot run kafkalet; install it with `pip install .` in a clone of its repository, or set KAFKALET_COMMAND")
 }
 
 func (options Options) arguments() []string {

@@ -19,6 +19,10 @@ export interface Options {
   arguments?: string[]
   /** How long to wait for the broker; 30000 by default. */
   startTimeoutMs?: number
+  /** The command that runs kafkalet, for example ['/opt/venv/bin/python', '-m', 'kafkalet']. */
+  command?: string[]
+  /** The path of kafkalet.pyz, which runs if there is no program kafkalet on PATH. */
+  pyz?: string
 }
 
 /** The longest time of a wait; 10000 by default, and at most 300000, the limit of `fetch`. */

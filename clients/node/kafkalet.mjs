@@ -11,9 +11,8 @@
 // A wait that times out rejects with an AssertionError, whose message shows what happened instead. The types are
 // described in kafkalet.d.mts.
 //
-// The broker is the command kafkalet, or `python3 -m kafkalet` if there is no such command. The environment variable
-// KAFKALET_COMMAND replaces both; its words are separated by spaces. The broker also stops if Node ends in any other
-// way, even if it is killed (except on Windows).
+// The broker is a process of the command that command.mjs finds. It also stops if Node ends in any other way, even if it
+// is killed (except on Windows).
 
 import { AssertionError } from 'node:assert'
 import { Buffer } from 'node:buffer'
@@ -23,6 +22,7 @@ import process from 'node:process'
 import { createInterface } from 'node:readline'
 
 import { Api } from './api.mjs'
+import { findCommand } from './command.mjs'
 
 const READY = 'kafkalet ready bootstrap='
 
@@ -334,10 +334,12 @@ export class Clock {
  * @param {number} [options.brokers] the number of brokers; 1 by default
  * @param {string[]} [options.arguments] further arguments of `kafkalet serve`
  * @param {number} [options.startTimeoutMs] how long to wait for the broker; 30000 by default
+ * @param {string[]} [options.command] the command that runs kafkalet, instead of the one that command.mjs finds
+ * @param {string} [options.pyz] the path of kafkalet.pyz, which runs if there is no program kafkalet on PATH
  * @returns {Promise<Broker>}
  */
 export async function start ({
-  topics = [], properties = {}, version, brokers, arguments: more = [], startTimeoutMs = 30_000
+  topics = [], properties = {}, version, brokers, arguments: more = [], startTimeoutMs = 30_000, command, pyz
 } = {}) {
   const words = ['serve', '--listen', '127.0.0.1:0', '--control', '127.0.0.1:0', '--log-level', 'warning']
   if (process.platform !== 'win32') words.push('--exit-with-parent')
@@ -345,7 +347,7 @@ export async function start ({
   for (const [name, value] of Object.entries(properties)) words.push('--set', `${name}=${value}`)
   if (version !== undefined) words.push('--kafka-version', version)
   if (brokers !== undefined) words.push('--brokers', String(brokers))
-  const child = await run([...words, ...more])
+  const child = await run(findCommand({ command, pyz }), [...words, ...more])
 
   let errors = ''
   child.stderr.on('data', data => {
@@ -374,19 +376,14 @@ export async function start ({
   }
 }
 
-async function run (words) {
-  const given = process.env.KAFKALET_COMMAND?.trim()
-  for (const command of given ? [given] : ['kafkalet', 'python3 -m kafkalet']) {
-    const [program, ...first] = command.split(/\s+/)
-    const child = spawn(program, [...first, ...words], { stdio: ['ignore', 'pipe', 'pipe'] })
-    try {
-      await once(child, 'spawn') // rejects if the program cannot be run
-      return child
-    } catch (error) {
-      if (error.code !== 'ENOENT') throw error
-    }
+async function run ([program, ...first], words) {
+  const child = spawn(program, [...first, ...words], { stdio: ['ignore', 'pipe', 'pipe'] })
+  try {
+    await once(child, 'spawn') // rejects if the program cannot be run
+  } catch (error) {
+    throw new Error(`cannot run kafkalet: ${error.message}`, { cause: error })
   }
-  throw new Error('cannot run kafkalet; install it with `pip install .` in a clone of its repository, or set KAFKALET_COMMAND')
+  return child
 }
 
 /** Resolves to the addresses in the ready line. Never settles if kafkalet prints no such line. */

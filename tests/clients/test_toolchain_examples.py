@@ -65,7 +65,7 @@ def test_java_client_and_example_pass(copied: Path, environment: dict[str, str])
     run(maven, "-q", "-B", "test", cwd=copied, env=environment)
     reports = [path.read_text() for path in copied.glob("*/java/target/surefire-reports/TEST-*.xml")]
     passed = [re.findall(r'tests="(\d+)" errors="0" skipped="0" failures="0"', report) for report in reports]
-    assert sum(int(count) for counts in passed for count in counts) == (4 + 7 + 11 + 21) + (1 + 18)
+    assert sum(int(count) for counts in passed for count in counts) == (10 + 5 + 7 + 11 + 21) + (1 + 18)
 
 
 def test_go_client_passes(copied: Path, environment: dict[str, str]) -> None:
@@ -73,7 +73,7 @@ def test_go_client_passes(copied: Path, environment: dict[str, str]) -> None:
     folder = copied / "clients" / "go"
     run(go, "vet", "./...", cwd=folder, env=environment)
     assert run("gofmt", "-l", ".", cwd=folder) == ""
-    assert run(go, "test", "-v", "./...", cwd=folder, env=environment).count("\n--- PASS: ") == 28
+    assert run(go, "test", "-v", "./...", cwd=folder, env=environment).count("\n--- PASS: ") == 38
 
 
 def test_go_example_passes(copied: Path, environment: dict[str, str]) -> None:
@@ -87,7 +87,7 @@ def test_go_example_passes(copied: Path, environment: dict[str, str]) -> None:
 
 def test_node_client_passes(copied: Path, environment: dict[str, str]) -> None:
     node = tool("node", "https://nodejs.org, or apt-get install nodejs")
-    assert "# pass 26" in run(node, "--test", cwd=copied / "clients" / "node", env=environment)
+    assert "# pass 40" in run(node, "--test", cwd=copied / "clients" / "node", env=environment)
 
 
 def test_node_types_match(copied: Path, environment: dict[str, str]) -> None:

@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -24,9 +25,8 @@ import java.util.concurrent.TimeoutException;
  * }
  * }</pre>
  *
- * The broker is the command {@code kafkalet}, or {@code python3 -m kafkalet} if there is no such command. The environment
- * variable KAFKALET_COMMAND replaces both; its words are separated by spaces. The broker also stops if this JVM ends in
- * any other way, even if it is killed (except on Windows).
+ * The broker is a process of the command that {@code Command.java} finds. It also stops if this JVM ends in any other
+ * way, even if it is killed (except on Windows).
  */
 public final class Kafkalet extends Control implements AutoCloseable {
     private static final String READY = "kafkalet ready bootstrap=";
@@ -67,6 +67,8 @@ public final class Kafkalet extends Control implements AutoCloseable {
     public static final class Options {
         private final List<String> arguments = new ArrayList<>();
         private Duration startTimeout = Duration.ofSeconds(30);
+        private List<String> command = List.of();
+        private Path pyz;
 
         private Options() {}
 
@@ -105,10 +107,22 @@ public final class Kafkalet extends Control implements AutoCloseable {
             return this;
         }
 
+        /** The command that runs kafkalet, for example {@code "/opt/venv/bin/python", "-m", "kafkalet"}. */
+        public Options command(String... words) {
+            command = List.of(words);
+            return this;
+        }
+
+        /** The path of kafkalet.pyz, which runs if there is no program {@code kafkalet} on PATH. */
+        public Options pyz(Path file) {
+            pyz = file;
+            return this;
+        }
+
         /**
          * Starts the broker and waits until it accepts connections.
          *
-         * @throws IllegalStateException if kafkalet is not installed, refuses an option or does not start in time
+         * @throws IllegalStateException if kafkalet is not found, refuses an option or does not start in time
          */
         public Kafkalet start() {
             Process process = run();
@@ -136,26 +150,18 @@ public final class Kafkalet extends Control implements AutoCloseable {
         }
 
         private Process run() {
-            String given = System.getenv("KAFKALET_COMMAND");
-            List<String> commands =
-                    given != null && !given.isBlank() ? List.of(given) : List.of("kafkalet", "python3 -m kafkalet");
-            IOException failed = null;
-            for (String command : commands) {
-                List<String> words = new ArrayList<>(List.of(command.trim().split("\\s+")));
-                words.addAll(List.of("serve", "--listen", "127.0.0.1:0", "--control", "127.0.0.1:0"));
-                words.addAll(List.of("--log-level", "warning"));
-                if (!System.getProperty("os.name").startsWith("Windows")) {
-                    words.add("--exit-with-parent");
-                }
-                words.addAll(arguments);
-                try {
-                    return new ProcessBuilder(words).start();
-                } catch (IOException e) {
-                    failed = e;
-                }
+            List<String> words = new ArrayList<>(new Command(System.getenv()).find(command, pyz));
+            words.addAll(List.of("serve", "--listen", "127.0.0.1:0", "--control", "127.0.0.1:0"));
+            words.addAll(List.of("--log-level", "warning"));
+            if (!System.getProperty("os.name").startsWith("Windows")) {
+                words.add("--exit-with-parent");
             }
-            throw new IllegalStateException(
-                    "cannot run kafkalet; install it with `pip install .` in a clone of its repository, or set KAFKALET_COMMAND", failed);
+            words.addAll(arguments);
+            try {
+                return new ProcessBuilder(words).start();
+            } catch (IOException e) {
+                throw new IllegalStateException("cannot run kafkalet: " + e.getMessage(), e);
+            }
         }
 
         private static String readyLine(Process process) {

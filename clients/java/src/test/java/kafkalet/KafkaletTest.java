@@ -60,4 +60,11 @@ class KafkaletTest {
         IllegalStateException error = assertThrows(IllegalStateException.class, options::start);
         assertEquals("kafkalet was not ready within PT0S", error.getMessage());
     }
+
+    @Test
+    void missingCommandIsNamed() {
+        Kafkalet.Options options = Kafkalet.options().command("no-such-command", "-m", "kafkalet");
+        IllegalStateException error = assertThrows(IllegalStateException.class, options::start);
+        assertTrue(error.getMessage().startsWith("cannot run kafkalet: Cannot run program \"no-such-command\""));
+    }
 }
