@@ -67,8 +67,8 @@ clients: $(BIN)/.ready-test-all
 docs: $(BIN)/.ready-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict $(ARGS)
 
-# The wheels and source distributions of the three packages, and kafkalet.pyz, as they would be published. Only tools are
-# needed for it, not the packages of the tests.
+# The wheels and source distributions of the three packages, kafkalet.pyz and the clients for Java, Go and Node with it, as
+# they would be published. Only tools are needed for it, not the packages of the tests.
 $(VENV)/dist/.ready:
 	$(PYTHON) -m venv $(VENV)/dist
 	$(VENV)/dist/bin/python -m pip install --quiet --disable-pip-version-check 'build>=1.2' 'confluent-kafka>=2.12' 'twine>=6.1'
@@ -81,6 +81,7 @@ dist: $(VENV)/dist/.ready
 	$(VENV)/dist/bin/python -m build --outdir dist spark
 	$(VENV)/dist/bin/python -m twine check --strict dist/*
 	$(VENV)/dist/bin/python -m tools.single_file dist
+	$(VENV)/dist/bin/python -m tools.client_packages dist
 	$(VENV)/dist/bin/python -m tests.rules.distributions dist
 
 clean:

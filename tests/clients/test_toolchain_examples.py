@@ -12,8 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from kafkalet.version import VERSION
+from tests import single_file
 from tests.descriptors import is_readable
 from tests.source import ROOT
+from tools import client_packages
 
 from .toolchains import run, tool
 
@@ -103,6 +106,22 @@ def test_node_example_passes(copied: Path, environment: dict[str, str]) -> None:
     folder = copied / "examples" / "node"
     run(npm, "install", "--no-package-lock", "--no-audit", "--no-fund", cwd=folder)
     assert "# pass 19" in run(npm, "test", cwd=folder, env=environment)
+
+
+def test_node_package_runs_without_installed_kafkalet(tmp_path: Path) -> None:
+    """A program kafkalet on PATH would come first, so PATH has only the Python and the tools that npm needs."""
+    npm, node, python = tool("npm", "apt-get install npm"), tool("node", "https://nodejs.org"), sys.executable
+    commands = tmp_path / "commands"
+    commands.mkdir()
+    for name, target in (("npm", npm), ("node", node), ("npx", npm.replace("npm", "npx")), ("sh", "/bin/sh")):
+        (commands / name).symlink_to(target)
+    (commands / "python3").write_text(f'#!/bin/sh\nexec {python} -I "$@"\n')
+    (commands / "python3").chmod(0o755)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("KAFKALET_")}
+    environment["PATH"] = str(commands)
+    package = client_packages.write("node", single_file.write(tmp_path), tmp_path)
+    run("npm", "install", "--no-audit", "--no-fund", package, cwd=tmp_path, env=environment)
+    assert run("npx", "kafkalet", "--version", cwd=tmp_path, env=environment) == f"kafkalet {VERSION}\n"
 
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux waits for a process that is not a child")

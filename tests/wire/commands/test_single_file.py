@@ -3,29 +3,20 @@
 import re
 import subprocess
 import sys
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
 
-from tests.source import CONFORMANCE, SOURCE
-from tools.single_file import NAME, make
+from tests.single_file import write
 
 READY = re.compile(r"kafkalet ready bootstrap=\S+ control=(\S+)")
 
 
 @pytest.fixture(scope="module")
 def pyz(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("pyz")
-    with zipfile.ZipFile(folder / "kafkalet.whl", "w") as wheel:
-        for package in (SOURCE, CONFORMANCE):
-            for path in package.rglob("*"):
-                if path.is_file() and "__pycache__" not in path.parts:
-                    wheel.write(path, path.relative_to(package.parent))
-    make([folder / "kafkalet.whl"], folder / NAME)
-    return folder / NAME
+    return write(tmp_path_factory.mktemp("pyz"))
 
 
 @pytest.fixture
