@@ -108,20 +108,43 @@ def test_node_example_passes(copied: Path, environment: dict[str, str]) -> None:
     assert "# pass 19" in run(npm, "test", cwd=folder, env=environment)
 
 
-def test_node_package_runs_without_installed_kafkalet(tmp_path: Path) -> None:
-    """A program kafkalet on PATH would come first, so PATH has only the Python and the tools that npm needs."""
-    npm, node, python = tool("npm", "apt-get install npm"), tool("node", "https://nodejs.org"), sys.executable
+@pytest.fixture
+def packaged(tmp_path: Path) -> tuple[Path, dict[str, str]]:
+    """A directory with the installed Node package, and an environment without an installed kafkalet.
+
+    A program kafkalet on PATH would come first, so PATH has only Python and what npm needs.
+    """
+    npm, node = tool("npm", "apt-get install npm"), tool("node", "https://nodejs.org, or apt-get install nodejs")
     commands = tmp_path / "commands"
     commands.mkdir()
-    for name, target in (("npm", npm), ("node", node), ("npx", npm.replace("npm", "npx")), ("sh", "/bin/sh")):
+    for name, target in (("npm", npm), ("npx", f"{npm[:-3]}npx"), ("node", node), ("sh", "/bin/sh")):
         (commands / name).symlink_to(target)
-    (commands / "python3").write_text(f'#!/bin/sh\nexec {python} -I "$@"\n')
+    (commands / "python3").write_text(f'#!/bin/sh\nexec {sys.executable} -I "$@"\n')
     (commands / "python3").chmod(0o755)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("KAFKALET_")}
     environment["PATH"] = str(commands)
     package = client_packages.write("node", single_file.write(tmp_path), tmp_path)
     run("npm", "install", "--no-audit", "--no-fund", package, cwd=tmp_path, env=environment)
-    assert run("npx", "kafkalet", "--version", cwd=tmp_path, env=environment) == f"kafkalet {VERSION}\n"
+    return tmp_path, environment
+
+
+def test_node_package_runs_without_installed_kafkalet(packaged: tuple[Path, dict[str, str]]) -> None:
+    directory, environment = packaged
+    assert run("npx", "kafkalet", "--version", cwd=directory, env=environment) == f"kafkalet {VERSION}\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux waits for a process that is not a child")
+def test_broker_of_npx_stops_at_sigterm(packaged: tuple[Path, dict[str, str]]) -> None:
+    directory, environment = packaged
+    command = ["npx", "kafkalet", "serve", "--listen", "127.0.0.1:0", "--ready-file", directory / "ready"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=directory, env=environment) as program:
+        assert program.stdout is not None
+        assert program.stdout.readline().startswith("kafkalet ready")
+        broker = os.pidfd_open(int((directory / "ready").read_text().rpartition("pid=")[2]))
+        program.terminate()
+        ended = is_readable(broker, 30)
+    os.close(broker)
+    assert ended
 
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux waits for a process that is not a child")
