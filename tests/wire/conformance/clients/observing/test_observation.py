@@ -183,7 +183,7 @@ def test_frame_with_a_negative_size_is_found(cluster: kafkalet.Cluster) -> None:
 
 
 def test_request_that_arrives_while_the_client_is_throttled_is_found(cluster: kafkalet.Cluster) -> None:
-    throttled = cluster.fault("Metadata", throttle=0.4, times=1)
+    throttled = cluster.fault("Metadata", throttle=1, times=1)
     with observe(cluster) as observation, wire(cluster) as connection, throttled:
         assert connection.ask(ALL, 9)
         time.sleep(0.15)  # the rule is about time
