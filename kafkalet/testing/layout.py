@@ -66,7 +66,7 @@ def append_batches(
 
 
 class _Layout:
-    """Builds the entries of a shape, starting at the end of a log."""
+    """Builds the entries of a layout, starting at the end of a log."""
 
     def __init__(self, leader: Partition, now_ms: int, new_producer_id: Callable[[], int]) -> None:
         self.offset = leader.log.log_end_offset
@@ -214,7 +214,7 @@ def _falling_timestamps(layout: _Layout, size: int) -> None:
 
 
 class Kind(NamedTuple):
-    """A shape: the function that builds its special part, and the default numbers of records."""
+    """A kind of layout: the function that builds its special part, and the default numbers of records."""
 
     build: Callable[[_Layout, int], None]
     first: int
@@ -255,12 +255,12 @@ def layout(
     after: int | None = None,
     partition: int = 0,
 ) -> None:
-    """Append a shape; `Topic.shape` describes the kinds."""
+    """Append a layout; `Topic.layout` describes the kinds."""
     arguments.number("partition", partition)
-    found = KINDS.get(arguments.text("the name of a shape", kind))
+    found = KINDS.get(arguments.text("the kind of a layout", kind))
     if found is None:
-        hint = did_you_mean(kind, KINDS, most=3) or f"the shapes are {', '.join(KINDS)}"
-        raise ValueError(f"there is no shape {kind!r}; {hint}")
+        hint = did_you_mean(kind, KINDS, most=3) or f"the layouts are {', '.join(KINDS)}"
+        raise ValueError(f"there is no layout {kind!r}; {hint}")
     if first and kind in _WITHOUT_FIRST:
         raise ValueError(f"first is {first}, but {kind!r} begins with its special part; omit first")
     if after and kind in _WITHOUT_AFTER:

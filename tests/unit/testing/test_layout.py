@@ -187,8 +187,8 @@ def test_producers_of_shapes_differ_from_those_of_clients(kafka: kafkalet.Broker
 @pytest.mark.parametrize(
     ("kind", "options", "reason"),
     [
-        ("start_with_marker", {}, "no shape 'start_with_marker'; did you mean 'starts_with_marker'"),
-        ("xyz", {}, "no shape 'xyz'; the shapes are gap, segment_gap, "),
+        ("start_with_marker", {}, "no layout 'start_with_marker'; did you mean 'starts_with_marker'"),
+        ("xyz", {}, "no layout 'xyz'; the layouts are gap, segment_gap, "),
         ("gap", {"size": 0}, "size is 0; it must be a number from 1 to 281474976710656"),
         ("gap", {"first": -1}, "first is -1; it must be a number from 0 to 100000"),
         ("aborted", {"size": 10**6}, "size is 1000000; it must be a number from 1 to 100000"),
