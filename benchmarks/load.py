@@ -7,11 +7,13 @@ counted (pump.py). The programs in peers/ put load on the simple requests, and s
 import socket
 import time
 from collections.abc import Callable
-from struct import pack, unpack_from
+from struct import unpack_from
 from typing import Any
 
 from kafkalet.protocol.api import Api
-from kafkalet.protocol.messages import request_type, response_type
+from kafkalet.protocol.client import decode_response
+from kafkalet.protocol.frame import request_frame
+from kafkalet.protocol.messages import request_type
 from kafkalet.protocol.records.batch import Record
 from kafkalet.protocol.records.build import build_batch
 
@@ -26,11 +28,8 @@ RECEIVE_BYTES = 1 << 20
 
 def frame(request: Any, api: Api, version: int) -> bytes:
     """Encode a request as a frame with its header and size."""
-    head = pack(">hhih", api, version, 7, 5) + b"bench"
-    if version in api.flexible:
-        head += b"\0"
-    body = head + request.encode(version)
-    return pack(">i", len(body)) + body
+    pieces: list[Any] = request_frame(request, version, 7, "bench")
+    return b"".join(pieces)
 
 
 def ask(sock: socket.socket, request: Any, api: Api, version: int) -> Any:
@@ -42,8 +41,7 @@ def ask(sock: socket.socket, request: Any, api: Api, version: int) -> Any:
         if not received:
             raise SystemExit(f"the broker closed the connection on {api}")
         data += received
-    flexible = version in api.flexible and api is not Api.API_VERSIONS
-    return response_type(api).decode(bytes(data[4:]), version, 5 if flexible else 4)
+    return decode_response(api, version, data[4:]).response
 
 
 # Requests, in versions that both Apache Kafka 3.9 and kafkalet support

@@ -24,7 +24,7 @@ from kafkalet.broker.security.scram_credentials import ScramMechanism
 from kafkalet.broker.security.tls.certificate_authority import CertificateAuthority
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.messages import request_type
-from kafkalet.sasl_client import authenticate_with_password
+from kafkalet.sasl_client import Credentials
 from tests.oracle.apache_kafka import ApacheKafka, missing
 
 from . import brokers
@@ -54,22 +54,9 @@ class Target(NamedTuple):
         if protocol.endswith("SSL"):
             connected = self.tls.wrap_socket(connected, server_hostname="localhost")
         if protocol.startswith("SASL"):
-            log_in(connected, mechanism)
+            credentials = Credentials(mechanism, USER, PASSWORD)
+            credentials.log_in(lambda request, version: ask(connected, request, request.API, version))
         return connected
-
-
-def log_in(connected: socket.socket, mechanism: str) -> None:
-    handshake = request_type(Api.SASL_HANDSHAKE)(mechanism=mechanism)
-    if ask(connected, handshake, Api.SASL_HANDSHAKE, 1).error_code:
-        raise SystemExit(f"the broker does not offer {mechanism}")
-
-    def exchange(token: bytes) -> bytes:
-        answer = ask(connected, request_type(Api.SASL_AUTHENTICATE)(auth_bytes=token), Api.SASL_AUTHENTICATE, 0)
-        if answer.error_code:
-            raise SystemExit(f"the broker refuses to authenticate {USER}: {answer.error_message}")
-        return bytes(answer.auth_bytes)
-
-    authenticate_with_password(mechanism, USER, PASSWORD, exchange)
 
 
 # The brokers

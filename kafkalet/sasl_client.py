@@ -1,7 +1,7 @@
 """The client's side of SASL: PLAIN (RFC 4616), SCRAM (RFC 5802, RFC 7677) and OAUTHBEARER (RFC 7628).
 
-The caller exchanges the tokens, in SaslAuthenticate requests (KIP-152). As in Kafka, user names and passwords are not
-normalized with SASLprep.
+The caller sends the requests, and returns their responses. As in Kafka, user names and passwords are not normalized
+with SASLprep.
 """
 
 import base64
@@ -12,6 +12,12 @@ import json
 import os
 from collections.abc import Callable, Generator, Mapping
 from contextlib import suppress
+from typing import Any, NamedTuple
+
+from .protocol.errors import Code, KafkaError, code_of
+from .protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from .protocol.messages.sasl_handshake import SaslHandshakeRequest
+from .protocol.schema import Request
 
 HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 MOST_ITERATIONS = 1_000_000
@@ -25,30 +31,58 @@ class NotAuthenticated(PermissionError):
     """The broker refused to authenticate the user, or could not prove that it knows the password."""
 
 
-def authenticate_with_password(
-    mechanism: str, user: str, password: str, exchange: Exchange, *, is_delegation_token: bool = False
-) -> None:
-    """Authenticate with PLAIN or SCRAM. Raises NotAuthenticated.
+class Credentials(NamedTuple):
+    """What a client proves its identity with."""
 
-    `is_delegation_token`: the user is the id of a delegation token, and the password its HMAC (SCRAM only, KIP-48).
-    """
-    if mechanism == "PLAIN":
-        exchange(b"\0" + user.encode() + b"\0" + password.encode())
-        return
-    extensions = ",tokenauth=true" if is_delegation_token else ""
-    conversation = scram(HASHES[mechanism], user, password, base64.b64encode(os.urandom(18)).decode(), extensions)
-    answer = exchange(next(conversation))
-    answer = exchange(conversation.send(answer))
-    with suppress(StopIteration):
-        conversation.send(answer)
+    mechanism: str
+    username: str = ""
+    password: str = ""
+    is_delegation_token: bool = False
+    """Whether the user is the id of a delegation token, and the password its HMAC (SCRAM only, KIP-48)."""
+    token: Callable[[], str] = str
+    """Returns the JSON web token of OAUTHBEARER."""
 
+    def log_in(self, ask: Callable[[Request, int], Any]) -> None:
+        """Log in with SaslHandshake and SaslAuthenticate requests (KIP-152). Raises KafkaError.
 
-def authenticate_with_token(token: str, exchange: Exchange) -> None:
-    """Authenticate with OAUTHBEARER and a JSON web token. Raises NotAuthenticated."""
-    problem = exchange(f"n,,\x01auth=Bearer {token}\x01\x01".encode())
-    if problem:  # the broker fails the authentication when it gets the next message
-        exchange(b"\x01")
-        raise NotAuthenticated(f"the broker refused the token: {problem.decode(errors='replace')}")
+        `ask` sends a request, in the given version or a later one, and returns the response.
+        """
+        chosen = ask(SaslHandshakeRequest(mechanism=self.mechanism), 1)
+        if chosen.error_code:
+            supported = ", ".join(chosen.mechanisms) or "no mechanism"
+            raise KafkaError(code_of(chosen.error_code), f"the broker supports {supported}, not {self.mechanism}")
+
+        def exchange(token: bytes) -> bytes:
+            answer = ask(SaslAuthenticateRequest(auth_bytes=token), 0)
+            if answer.error_code:
+                raise KafkaError(code_of(answer.error_code), answer.error_message)
+            return bytes(answer.auth_bytes)
+
+        try:
+            self.authenticate(exchange)
+        except NotAuthenticated as error:
+            raise KafkaError(Code.SASL_AUTHENTICATION_FAILED, str(error)) from error
+
+    def authenticate(self, exchange: Exchange) -> None:
+        """Authenticate; `exchange` sends a token and returns the answer. Raises NotAuthenticated."""
+        if self.mechanism == "PLAIN":
+            exchange(f"\0{self.username}\0{self.password}".encode())
+        elif self.mechanism == "OAUTHBEARER":
+            problem = exchange(f"n,,\x01auth=Bearer {self.token()}\x01\x01".encode())
+            if problem:  # the broker fails the authentication when it gets the next message
+                exchange(b"\x01")
+                raise NotAuthenticated(f"the broker refused the token: {problem.decode(errors='replace')}")
+        else:
+            nonce = base64.b64encode(os.urandom(18)).decode()
+            extensions = ",tokenauth=true" if self.is_delegation_token else ""
+            conversation = scram(HASHES[self.mechanism], self.username, self.password, nonce, extensions)
+            answer = exchange(next(conversation))
+            answer = exchange(conversation.send(answer))
+            with suppress(StopIteration):
+                conversation.send(answer)
+
+    def __repr__(self) -> str:
+        return f"Credentials({self.mechanism!r}, {self.username!r})"
 
 
 def unsecured_token(claims: Mapping[str, object]) -> str:

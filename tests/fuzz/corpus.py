@@ -34,7 +34,7 @@ class _Names(dict[str, Any]):
 
 def build(api: Api, version: int, body: dict[str, Any]) -> Frame:
     """Encode a request as a frame, without the size prefix."""
-    return RequestHeader(api, version, 1, "fuzz").encode() + messages.encode(api.title, version, body)
+    return RequestHeader(api, version, 1, "fuzz").encode() + messages.request(api.title, version, body).encode(version)
 
 
 @cache

@@ -26,8 +26,10 @@ from .every import for_every
 
 FLOORS: dict[str, tuple[str, ...]] = {
     "kafkalet": (
-        "clock garbage jaas locking properties sasl_client suggestions version",  # know nothing of Kafka's messages
+        "clock garbage jaas locking properties suggestions version",  # know nothing of Kafka's messages
         "protocol",  # bytes and values: no files, no sockets
+        "sasl_client",  # a client logs in
+        "client_security",  # TLS and SASL of a client, from its properties
         "formats tasks",  # formats of the files beside a log, without policy; how work takes time
         "storage",  # logs on disk: no requests, no leaders
         "broker",  # requests and leaders
@@ -97,7 +99,7 @@ EXTRAS = {"aiokafka", "confluent_kafka", "cramjam", "crc32c", "cryptography", "k
 OF_SPARK = {"numpy", "pyarrow", "pyspark", "py4j"}
 """Packages that kafkalet_spark may import unguarded; kafkalet must not import them."""
 SPARK_MAY_IMPORT = {
-    *("clock", "jaas", "locking", "properties", "sasl_client", "version"),
+    *("client_security", "clock", "locking", "properties", "version"),
     *("protocol", "formats"),
     "inspection",  # the layout of files
 }
@@ -240,7 +242,7 @@ TIME_AND_RANDOM = {
     "kafkalet.commands.inspect": {"time"},
     "kafkalet.clock": {"time"},
     "kafkalet.broker.fetch_sessions": {"random"},
-    "kafkalet_spark.live.security": {"time"},  # of the tokens that it issues to itself
+    "kafkalet.client_security": {"time"},  # of the tokens that it issues to itself
     "kafkalet.broker.network.faults.rule": {"random"},  # with a seed
     "kafkalet.broker.network.faults.shaping": {"random"},  # with a seed
 }

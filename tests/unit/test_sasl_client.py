@@ -4,7 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from kafkalet.sasl_client import NotAuthenticated, authenticate_with_password, scram
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.sasl_authenticate import SaslAuthenticateResponse
+from kafkalet.protocol.messages.sasl_handshake import SaslHandshakeResponse
+from kafkalet.protocol.schema import Request, Response
+from kafkalet.sasl_client import Credentials, NotAuthenticated, scram
 
 NONCE = "rOprNGfwEbeRWgbNEkqO"
 SERVER_NONCE = f"{NONCE}%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0"
@@ -71,7 +75,7 @@ def test_plain_sends_user_and_password_once() -> None:
         sent.append(token)
         return next(answers)
 
-    authenticate_with_password("PLAIN", "alice", "s3cret", exchange)
+    Credentials("PLAIN", "alice", "s3cret").authenticate(exchange)
     assert sent == [b"\0alice\0s3cret"]
 
 
@@ -84,6 +88,83 @@ def test_scram_uses_a_new_nonce_each_time() -> None:
 
     for _ in range(2):
         with pytest.raises(NotAuthenticated):
-            authenticate_with_password("SCRAM-SHA-512", "alice", "s3cret", exchange)
+            Credentials("SCRAM-SHA-512", "alice", "s3cret").authenticate(exchange)
     assert sent[0].startswith(b"n,,n=alice,r=")
     assert sent[0] != sent[1]
+
+
+def test_delegation_token_is_announced_to_the_broker() -> None:
+    sent: list[bytes] = []
+
+    def exchange(token: bytes) -> bytes:
+        sent.append(token)
+        return b""
+
+    with pytest.raises(NotAuthenticated):
+        Credentials("SCRAM-SHA-256", "id", "hmac", is_delegation_token=True).authenticate(exchange)
+    [first] = sent
+    assert first.endswith(b",tokenauth=true")
+
+
+def test_refusal_of_a_token_is_confirmed_as_the_protocol_demands() -> None:
+    sent: list[bytes] = []
+    answers: Iterator[bytes] = iter([b'{"status":"invalid_token"}', b""])
+
+    def exchange(token: bytes) -> bytes:
+        sent.append(token)
+        return next(answers)
+
+    with pytest.raises(NotAuthenticated, match="invalid_token"):
+        Credentials("OAUTHBEARER", token=lambda: "a.b.").authenticate(exchange)
+    assert sent == [b"n,,\x01auth=Bearer a.b.\x01\x01", b"\x01"]
+
+
+def test_passwords_are_not_shown() -> None:
+    assert "secret" not in repr(Credentials("PLAIN", "alice", "secret"))
+
+
+# Logging in
+
+CREDENTIALS = Credentials("PLAIN", "alice", "secret")
+CHOSEN = SaslHandshakeResponse(mechanisms=["PLAIN"])
+
+
+def logged_in(*answers: Response) -> list[tuple[Request, int]]:
+    """Log in to a broker with these answers, and return the requests with their versions."""
+    asked: list[tuple[Request, int]] = []
+
+    def ask(request: Request, version: int) -> Response:
+        asked.append((request, version))
+        return answers[len(asked) - 1]
+
+    CREDENTIALS.log_in(ask)
+    return asked
+
+
+def test_client_chooses_a_mechanism_and_sends_its_tokens() -> None:
+    (handshake, one), (authenticate, zero) = logged_in(CHOSEN, SaslAuthenticateResponse(auth_bytes=b""))
+    assert (handshake.mechanism, one) == ("PLAIN", 1)  # type: ignore[attr-defined]
+    assert (authenticate.auth_bytes, zero) == (b"\0alice\0secret", 0)  # type: ignore[attr-defined]
+
+
+def test_mechanisms_of_the_broker_are_named_if_it_lacks_that_of_the_client() -> None:
+    answer = SaslHandshakeResponse(error_code=Code.UNSUPPORTED_SASL_MECHANISM, mechanisms=["GSSAPI", "OAUTHBEARER"])
+    with pytest.raises(KafkaError, match="the broker supports GSSAPI, OAUTHBEARER, not PLAIN") as caught:
+        logged_in(answer)
+    assert caught.value.code is Code.UNSUPPORTED_SASL_MECHANISM
+
+
+def test_refusal_has_the_message_of_the_broker() -> None:
+    refusal = SaslAuthenticateResponse(
+        error_code=Code.SASL_AUTHENTICATION_FAILED, error_message="Invalid username or password", auth_bytes=b""
+    )
+    with pytest.raises(KafkaError, match="Invalid username or password") as caught:
+        logged_in(CHOSEN, refusal)
+    assert caught.value.code is Code.SASL_AUTHENTICATION_FAILED
+
+
+def test_broker_that_proves_nothing_is_refused() -> None:
+    answers: Iterator[Response] = iter([CHOSEN, SaslAuthenticateResponse(auth_bytes=b"")])
+    with pytest.raises(KafkaError, match="the broker sent an invalid SCRAM") as caught:
+        Credentials("SCRAM-SHA-256", "alice", "secret").log_in(lambda request, version: next(answers))
+    assert caught.value.code is Code.SASL_AUTHENTICATION_FAILED

@@ -18,9 +18,9 @@ from .security import OPTIONS as SECURITY_OPTIONS
 from .security import security_of
 
 if TYPE_CHECKING:
+    from kafkalet.client_security import Security
     from kafkalet_conformance.catalogue import Level, Scenario
     from kafkalet_conformance.judging.judge import Options
-    from kafkalet_conformance.playing.security import Security
     from kafkalet_conformance.results import Run, ScenarioResult
 
 NOT_POSSIBLE = 2
@@ -109,7 +109,7 @@ def _run(arguments: Sequence[str]) -> int:
         print_lines(listed(scenarios, style_of(given, sys.stdout)), sys.stdout)
         return 0 if scenarios else nothing_selected()
     security, bootstrap = security_of(given)
-    if "acl" in given and security.mechanism:
+    if "acl" in given and security.credentials:
         raise UsageError("--acl authenticates as admin and as user with SASL/PLAIN; leave out the options of SASL")
     if bootstrap:
         given.setdefault("bootstrap", [bootstrap])

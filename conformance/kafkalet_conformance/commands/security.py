@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kafkalet.commands.command_line import Failure, Option, UsageError, print_error
 
 if TYPE_CHECKING:
-    from kafkalet_conformance.playing.security import Security
+    from kafkalet.client_security import Security
 
 PASSWORD = "KAFKALET_CONFORM_PASSWORD"  # noqa: S105 - the name of an environment variable
 OPTIONS = (
@@ -34,7 +34,10 @@ def security_of(given: Mapping[str, list[str]]) -> tuple[Security, str]:
 
     Raises UsageError for options that cannot be used together, and for files that cannot be read.
     """
-    from kafkalet_conformance.playing.security import InvalidSecurity, Security, tls_context
+    from kafkalet.client_security import Security, UnreadableCertificate, tls_context
+    from kafkalet.jaas import PASSWORD_MECHANISMS
+    from kafkalet.properties import InvalidProperty
+    from kafkalet.sasl_client import Credentials
 
     one = {name: values[0] for name, values in given.items()}
     try:
@@ -46,11 +49,15 @@ def security_of(given: Mapping[str, list[str]]) -> tuple[Security, str]:
             raise UsageError(f"--{misplaced[0]} has an effect only with --sasl; add --sasl MECHANISM")
         tls = None
         if "tls" in one:
-            tls = tls_context(one.get("ca"), one.get("cert"), one.get("key"), insecure="insecure" in one)
+            tls = tls_context(one.get("ca", ""), one.get("cert", ""), one.get("key", ""), insecure="insecure" in one)
         if "sasl" not in one:
             return Security(tls), ""
-        return Security(tls, one["sasl"].upper(), one.get("user", ""), _password(one)), ""
-    except InvalidSecurity as error:
+        if (mechanism := one["sasl"].upper()) not in PASSWORD_MECHANISMS:
+            raise UsageError(f"--sasl {mechanism}: supported are {', '.join(PASSWORD_MECHANISMS)}")
+        if not one.get("user"):
+            raise UsageError(f"--sasl {mechanism} needs a user; add --user NAME")
+        return Security(tls, Credentials(mechanism, one["user"], _password(one))), ""
+    except (InvalidProperty, UnreadableCertificate) as error:
         raise UsageError(str(error)) from error
 
 

@@ -233,7 +233,8 @@ def has_quotas(target: Target, deadline: float) -> bool:
     """Return whether quotas apply to the connections of the judge; without them, a broker throttles nothing."""
     if not serves(target.versions, "DescribeClientQuotas", 0):
         return False
-    own = {"user": (None, target.security.user or "ANONYMOUS"), "client-id": (None, CLIENT_ID)}
+    credentials = target.security.credentials
+    own = {"user": (None, credentials.username if credentials else "ANONYMOUS"), "client-id": (None, CLIENT_ID)}
     try:
         connection = target.connect(deadline=deadline)
         try:

@@ -17,12 +17,12 @@ from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from kafkalet.client_security import PLAINTEXT, Security
 from kafkalet.protocol.api import Api
 from kafkalet.version import VERSION
 from kafkalet_conformance.catalogue import LEVELS, Level, Scenario, select
 from kafkalet_conformance.playing.connection import Closed, Garbage, NoAnswer, OutOfTime
 from kafkalet_conformance.playing.player import Player
-from kafkalet_conformance.playing.security import PLAINTEXT, Security
 from kafkalet_conformance.playing.serving import serves, unserved
 from kafkalet_conformance.playing.target import Target
 from kafkalet_conformance.reports.bounding import bounded
@@ -161,8 +161,8 @@ def told(options: Options) -> dict[str, str]:
                 found[field.name] = ""
             case _:
                 found[field.name] = str(value)
-    if mechanism := options.security.mechanism:
-        found["mechanism"] = mechanism
+    if credentials := options.security.credentials:
+        found["mechanism"] = credentials.mechanism
     return found
 
 
@@ -316,7 +316,7 @@ class Judging:
         transcript = self.transcript_of(scenario.name)
         if reason := self.configuration.obstacle(scenario, transcript.steps[self.release]):
             return ScenarioResult(scenario, Outcome.NOT_RUN, reason)
-        if self.options.security.mechanism and any(api in WITHOUT_LOGIN for api in scenario.apis):
+        if self.options.security.credentials and any(api in WITHOUT_LOGIN for api in scenario.apis):
             return ScenarioResult(scenario, Outcome.NOT_RUN, "recorded on connections without authentication")
         if reach is Scope.CHANGES and not self.options.disposable:
             reason = "changes the configuration of the whole cluster; allow it with --disposable"

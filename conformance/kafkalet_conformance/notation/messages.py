@@ -9,8 +9,8 @@ from functools import cache
 from typing import Any
 
 from kafkalet.protocol.api import Api
-from kafkalet.protocol.messages import request_type, response_type
-from kafkalet.protocol.schema import Message
+from kafkalet.protocol.messages import request_type
+from kafkalet.protocol.schema import Message, Request, Response
 
 from . import values as notation
 
@@ -47,15 +47,15 @@ ZEROS = {"bool": False, "float64": 0.0, "uuid": bytes(16), "string": "", "bytes"
 APIS = {api.title: api for api in Api}
 
 
-def encode(api: str, version: int, body: dict[str, Any]) -> bytes:
-    """Return the bytes of a request body. Raises ValueError for fields that the request does not have."""
-    encoded: bytes = _struct(request_type(APIS[api]), api, version, body).encode(version)
-    return encoded
+def request(api: str, version: int, body: dict[str, Any]) -> Request:
+    """Return a request with this body. Raises ValueError for fields that the request does not have."""
+    made: Request = _struct(request_type(APIS[api]), api, version, body)
+    return made
 
 
-def decode(api: str, version: int, data: bytes) -> dict[str, Any]:
-    """Return the body of a response as plain data. Raises DecodeError."""
-    return _plain(response_type(APIS[api]).decode(data, version), api, version)
+def plain(response: Response, version: int) -> dict[str, Any]:
+    """Return the body of a response as plain data."""
+    return _plain(response, response.API.title, version)
 
 
 def _struct(cls: Any, api: str, version: int, body: dict[str, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""A connection to a broker, with request headers, framing and optional SASL/PLAIN.
+"""A connection to a broker, that sends any bytes, keeps those that it receives, and limits how long it waits.
 
 What the broker sends is untrusted: the size of a response is limited, every receive has a deadline, and a response that
 cannot belong to a request raises Garbage with its first bytes.
@@ -10,15 +10,16 @@ import struct
 import time
 from typing import Any
 
+from kafkalet.client_security import PLAINTEXT, Security
 from kafkalet.protocol.api import Api
-from kafkalet.protocol.messages import response_type
-from kafkalet.sasl_client import NotAuthenticated, authenticate_with_password
+from kafkalet.protocol.client import InFlightRequests, decode_response
+from kafkalet.protocol.errors import DecodeError, KafkaError
+from kafkalet.protocol.frame import has_response_tags
+from kafkalet.protocol.schema import Request, Response
+from kafkalet.sasl_client import Credentials, NotAuthenticated
 from kafkalet_conformance.notation import messages
 
-from .security import PLAINTEXT, Security
-
 CLIENT_ID = "conformance"
-API_VERSIONS = "ApiVersions"
 MAX_FRAME_BYTES = 100 << 20
 """The largest response that is read; it is Kafka's default limit for requests (socket.request.max.bytes)."""
 CONNECT_S = 10.0
@@ -71,20 +72,20 @@ class Connection:
             self.socket.close()
             raise
         self.timeout_s, self.deadline = timeout_s, deadline
-        self.client_id = CLIENT_ID
+        self.in_flight = InFlightRequests(CLIENT_ID)
         self.buffer = bytearray()
-        self.sent = 0
-        self.asked: dict[int, tuple[str, int]] = {}
         self.answers: dict[int, dict[str, Any]] = {}
         self.frames: dict[int, bytes] = {}
         """The undecoded responses that `answers` has."""
         self.last_request = b""
         self.last_answer = b""
-        if user is not None:
-            security = Security(security.tls, "PLAIN", user, user)
-        if security.mechanism:
+        credentials = security.credentials if user is None else Credentials("PLAIN", user, user)
+        if credentials is not None:
             try:
-                self._authenticate(security)
+                credentials.log_in(self._response)
+            except KafkaError as error:
+                self.socket.close()
+                raise NotAuthenticated(str(error)) from error
             except BaseException:
                 self.socket.close()
                 raise
@@ -95,15 +96,13 @@ class Connection:
 
     def send(self, api: str, version: int, body: dict[str, Any]) -> int:
         """Send a request and return its correlation id."""
-        self.sent += 1
-        head = struct.pack(">hhi", messages.APIS[api], version, self.sent)
-        if not (api == "ControlledShutdown" and version == 0):
-            head += struct.pack(">h", len(self.client_id)) + self.client_id.encode()
-        if version in messages.APIS[api].flexible:
-            head += b"\0"
-        self.send_frame(head + messages.encode(api, version, body))
-        self.asked[self.sent] = api, version
-        return self.sent
+        return self._send(messages.request(api, version, body), version)
+
+    def _send(self, request: Request, version: int) -> int:
+        correlation_id, frame = self.in_flight.encode(request, version)
+        self.last_request, self.last_answer = frame[4:], b""
+        self.send_bytes(frame)
+        return correlation_id
 
     def send_frame(self, payload: bytes, size: int | None = None) -> None:
         """Send a frame with its size field, or with another `size`."""
@@ -128,14 +127,8 @@ class Connection:
         deadline = time.monotonic() + (self.timeout_s if timeout_s is None else timeout_s)
         while correlation_id not in self.answers:
             frame = self.receive_frame(deadline)
-            if len(frame) < 4:
-                raise Garbage(f"a response of {len(frame)} bytes has no correlation id", frame)
-            (came,) = struct.unpack_from(">i", frame)
-            if came not in self.asked:
-                expected = ", ".join(map(str, self.asked)) or "none"
-                raise Garbage(f"the response has the correlation id {came}, expected is {expected}", frame)
-            api, version = self.asked.pop(came)
-            self.answers[came], self.frames[came] = decode_answer(api, version, frame), frame
+            came, api, version = self._completed(frame)
+            self.answers[came], self.frames[came] = decode_answer(api.title, version, frame), frame
         self.last_answer = self.frames.pop(correlation_id)
         return self.answers.pop(correlation_id)
 
@@ -184,32 +177,25 @@ class Connection:
             del self.buffer[:n]
         return taken
 
-    def _authenticate(self, security: Security) -> None:
-        answer = self.ask("SaslHandshake", 1, {"mechanism": security.mechanism})
-        if answer["error_code"]:
-            enabled = ", ".join(answer["mechanisms"]) or "none"
-            raise NotAuthenticated(f"the broker does not offer SASL {security.mechanism}; it offers {enabled}")
-        authenticate_with_password(security.mechanism, security.user, security.password, self._exchange)
+    def _completed(self, frame: bytes) -> tuple[int, Api, int]:
+        """Return the correlation id, API and version of the request that is answered."""
+        try:
+            return self.in_flight.complete(frame)
+        except DecodeError as error:
+            raise Garbage(str(error), frame) from error
 
-    def _exchange(self, token: bytes) -> bytes:
-        answer = self.ask("SaslAuthenticate", 0, {"auth_bytes": {"hex": token.hex()}})
-        if answer["error_code"]:
-            raise NotAuthenticated(f"the broker refused to authenticate: {answer['error_message']}")
-        whole: Any = response_type(Api.SASL_AUTHENTICATE).decode(self.last_answer[4:], 0)
-        return bytes(whole.auth_bytes)
+    def _response(self, request: Request, version: int) -> Response:
+        """Send a request, and return its answer before its conversion to plain data."""
+        self.receive(self._send(request, version))
+        return decode_response(request.API, version, self.last_answer).response
 
 
 def decode_answer(api: str, version: int, frame: bytes) -> dict[str, Any]:
-    """Decode an answer after its correlation id. Raises Garbage if it is not a response of this version.
-
-    The ApiVersions response header never has tagged fields (KIP-511).
-    """
-    flexible = version in messages.APIS[api].flexible and api != API_VERSIONS
+    """Return an answer as plain data. Raises Garbage if it is not a response of this version."""
+    key = messages.APIS[api]
     try:
-        if api == API_VERSIONS and version and struct.unpack_from(">h", frame, 4)[0] == 35:
-            version = 0  # the broker does not support the version and answers in version 0
-        if flexible and frame[4]:
+        if has_response_tags(key, version) and frame[4]:
             raise ValueError(f"its header has {frame[4]} tagged fields, and Kafka defines none")
-        return messages.decode(api, version, frame[5 if flexible else 4 :])
+        return messages.plain(*decode_response(key, version, frame))
     except Exception as error:  # every failure here is caused by the bytes that the broker sent
         raise Garbage(f"{api} v{version} cannot be decoded: {type(error).__name__}: {error}", frame) from error

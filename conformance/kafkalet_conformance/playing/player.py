@@ -345,7 +345,7 @@ class Player:
         try:
             answer = self.receive_within(lambda wait_s: connection.receive(sent, wait_s), limit_s)
         except OutOfTime:
-            api, version = connection.asked.get(sent, ("the request", ""))
+            api, version = connection.in_flight.pending.get(sent, ("the request", ""))
             raise OutOfTime(f"{api} v{version} is not answered") from None
         self.answer_bytes = connection.last_answer
         return answer
@@ -375,7 +375,7 @@ class Player:
         if place not in self.connections:
             self.connections[place] = self.target.connect(*place, deadline=self.deadline)
             if (client := AS_CLIENT.search(name)) is not None:
-                self.connections[place].client_id = self.names[client["name"]]
+                self.connections[place].in_flight.client_id = self.names[client["name"]]
         return self.connections[place]
 
     def node_of(self, name: str) -> int | None:

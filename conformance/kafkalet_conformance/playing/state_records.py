@@ -68,7 +68,7 @@ def _batches(connection: Connection, topic: str, partition: int) -> Iterator[Bat
     while True:
         asked = {"partition": partition, "fetch_offset": offset, "partition_max_bytes": WHOLE}
         body = {"topics": [{"topic": topic, "partitions": [asked]}]}
-        connection.asked.pop(connection.send("Fetch", FETCH_VERSION, body))
+        connection.in_flight.pending.pop(connection.send("Fetch", FETCH_VERSION, body))
         frame = connection.receive_frame(time.monotonic() + TIMEOUT_S)
         answer: Any = response_type(Api.FETCH).decode(frame[4:], FETCH_VERSION)
         data = bytes(answer.responses[0].partitions[0].records or b"")

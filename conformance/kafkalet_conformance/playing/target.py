@@ -5,12 +5,12 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from kafkalet.client_security import PLAINTEXT, Security
 from kafkalet.clock import ManualClock
 from kafkalet_conformance.notation.messages import APIS
 
 from .addresses import bootstrap_addresses
 from .connection import Closed, Connection, Garbage, NoAnswer, OutOfTime
-from .security import PLAINTEXT, Security
 
 
 class Target:

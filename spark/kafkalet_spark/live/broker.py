@@ -16,15 +16,14 @@ from typing import Self, cast
 
 from kafkalet.clock import Clock, SystemClock
 from kafkalet.protocol.api import Api
-from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.errors import Code, KafkaError, code_of
 from kafkalet.protocol.messages.metadata import MetadataResponse
 
 from .client_properties import ISOLATION_LEVELS, Settings
 from .connection import Address, Connection
 from .lookups import Found, Lookup, ask_leader
 from .metadata import LOWEST_VERSION, Leader, Metadata, TopicPartition
-from .refusals import PartitionRefused, Unreachable, code_of
-from .security import credentials
+from .refusals import PartitionRefused, Unreachable
 
 
 class Patience:
@@ -93,7 +92,6 @@ class LiveBroker:
         self, bootstrap_servers: str, properties: Mapping[str, str] | None = None, *, clock: Clock | None = None
     ) -> None:
         self.settings = Settings.of(properties or {})
-        credentials(self.settings)
         self.metadata = Metadata()
         self._clock = clock or SystemClock()
         self._bootstrap = [Address.parse(part) for part in bootstrap_servers.split(",") if part.strip()]

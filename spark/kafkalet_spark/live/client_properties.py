@@ -12,14 +12,13 @@ and ignored, as in Spark's Kafka source. Some defaults differ from Kafka's:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple
 
+from kafkalet.client_security import SECURITY_PROPERTIES, Security
 from kafkalet.properties import InvalidProperty, Property, PropertySet, Type, at_least, between, one_of
 
 ISOLATION_LEVELS = ("read_uncommitted", "read_committed")
 """The index of a level is its number in requests."""
-
-_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
 _PROPERTIES = PropertySet(
     (
@@ -37,19 +36,6 @@ _PROPERTIES = PropertySet(
         Property("retry.backoff.ms", Type.LONG, "100", at_least(0)),
         Property("retry.backoff.max.ms", Type.LONG, "1000", at_least(0)),
         Property("receive.buffer.bytes", Type.INT, "-1", between(-1, 0x7FFFFFFF)),
-        Property("security.protocol", Type.STRING, "PLAINTEXT", one_of(*_PROTOCOLS)),
-        Property("sasl.mechanism", Type.STRING, "GSSAPI"),
-        Property("sasl.jaas.config", Type.PASSWORD, ""),
-        Property("sasl.oauthbearer.token.endpoint.url", Type.STRING, ""),
-        Property("ssl.truststore.type", Type.STRING, "JKS"),
-        Property("ssl.truststore.location", Type.STRING, ""),
-        Property("ssl.truststore.certificates", Type.PASSWORD, ""),
-        Property("ssl.keystore.type", Type.STRING, "JKS"),
-        Property("ssl.keystore.location", Type.STRING, ""),
-        Property("ssl.keystore.certificate.chain", Type.PASSWORD, ""),
-        Property("ssl.keystore.key", Type.PASSWORD, ""),
-        Property("ssl.key.password", Type.PASSWORD, ""),
-        Property("ssl.endpoint.identification.algorithm", Type.STRING, "https", one_of("https", "")),
     )
 )
 
@@ -100,19 +86,7 @@ class Settings(NamedTuple):
     retry_backoff_ms: int
     retry_backoff_max_ms: int
     receive_buffer_bytes: int
-    security_protocol: str
-    sasl_mechanism: str
-    sasl_jaas_config: str
-    sasl_oauthbearer_token_endpoint_url: str
-    ssl_truststore_type: str
-    ssl_truststore_location: str
-    ssl_truststore_certificates: str
-    ssl_keystore_type: str
-    ssl_keystore_location: str
-    ssl_keystore_certificate_chain: str
-    ssl_keystore_key: str
-    ssl_key_password: str
-    ssl_endpoint_identification_algorithm: str
+    security: Security
 
     @classmethod
     def of(cls, texts: Mapping[str, str]) -> Settings:
@@ -122,10 +96,11 @@ class Settings(NamedTuple):
         """
         texts = {name: text for name, text in texts.items() if name not in WITHOUT_EFFECT}
         for name in _PROPERTIES.unknown(texts):
-            if name != "bootstrap.servers":
+            if name != "bootstrap.servers" and name not in SECURITY_PROPERTIES:
                 raise InvalidProperty(name, texts[name], "this property is not supported by the pipeline's client")
         values = _PROPERTIES.parse(texts)
         if values.get("fetch.max.bytes") is None:
             values["fetch.max.bytes"] = values.get("max.partition.fetch.bytes", 8 << 20)
         all_values = {each.name: values.get(each.name, each.default_value()) for each in _PROPERTIES}
-        return cls(**{name.replace(".", "_"): cast(str, value) for name, value in all_values.items()})  # type: ignore[arg-type]
+        arguments: dict[str, Any] = {name.replace(".", "_"): value for name, value in all_values.items()}
+        return cls(**arguments, security=Security.of(texts))

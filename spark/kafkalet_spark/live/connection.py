@@ -14,27 +14,19 @@ A connection that has failed is closed and cannot be used again. Failures are ra
 from __future__ import annotations
 
 import socket
-from collections import deque
-from collections.abc import Iterable
 from contextlib import suppress
 from types import TracebackType
 from typing import NamedTuple, Self, cast
 
 from kafkalet.protocol.api import Api
-from kafkalet.protocol.errors import Code, DecodeError, KafkaError
-from kafkalet.protocol.frame import decode_response_header, request_frame
-from kafkalet.protocol.messages import request_type
+from kafkalet.protocol.client import InFlightRequests, decode_response
+from kafkalet.protocol.errors import Code, DecodeError, KafkaError, code_of
 from kafkalet.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from kafkalet.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
-from kafkalet.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from kafkalet.protocol.schema import Request, Response
-from kafkalet.protocol.wire import Buffer
-from kafkalet.sasl_client import NotAuthenticated
 from kafkalet.version import VERSION
 
 from .client_properties import Settings
-from .refusals import Unreachable, code_of
-from .security import Credentials, credentials, encrypted, tls
+from .refusals import Unreachable
 
 AHEAD_BYTES = 64 << 10
 LARGEST_FRAME_BYTES = 0x7FFFFFFF
@@ -68,15 +60,17 @@ class Connection:
         self.address = address
         self.is_open = True
         self._settings = settings
-        self._waiting: deque[tuple[int, type[Response], int]] = deque()
-        self._correlation_id = 0
+        self._in_flight = InFlightRequests(settings.client_id)
         self._ahead = bytearray(AHEAD_BYTES)
         self._begin = self._end = 0
         self._socket = self._connect()
         try:
             self._versions = self._ask_versions()
-            if (known_as := credentials(settings)) is not None:
-                self._authenticate(known_as)
+            if (credentials := settings.security.credentials) is not None:
+                credentials.log_in(lambda request, lowest: self.ask(request, self.version(request.API, lowest)))
+        except KafkaError as error:
+            self.close()
+            raise KafkaError(error.code, f"{error.message} (broker {self.address})") from error
         except BaseException:
             self.close()
             raise
@@ -92,7 +86,7 @@ class Connection:
     def close(self) -> None:
         """Close the connection and drop pending requests."""
         self.is_open = False
-        self._waiting.clear()
+        self._in_flight.pending.clear()
         self._socket.close()
 
     # Versions
@@ -113,48 +107,18 @@ class Connection:
         """Request the API versions. Brokers of any age respond to this, if necessary with an error and the versions
         that they support."""
         request = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=VERSION)
-        answer = self._versions_answer(request, FIRST_VERSION)
+        answer = cast(ApiVersionsResponse, self.ask(request, FIRST_VERSION))
         if answer.error_code == Code.UNSUPPORTED_VERSION and not answer.api_keys:  # releases before 2.4
-            answer = self._versions_answer(request, 0)
+            answer = cast(ApiVersionsResponse, self.ask(request, 0))
         if answer.error_code not in (Code.NONE, Code.UNSUPPORTED_VERSION):
-            raise KafkaError(code_of(answer.error_code), f"ApiVersions at {self.address}")
+            raise KafkaError(code_of(answer.error_code), "ApiVersions")
         return {row.api_key: (row.min_version, row.max_version) for row in answer.api_keys}
-
-    def _versions_answer(self, request: ApiVersionsRequest, version: int) -> ApiVersionsResponse:
-        """Send ApiVersions and decode the response. If the broker does not support the version of the request, the
-        response has version 0, which can be recognized only by its error code."""
-        self.send(request, version)
-        self._waiting.pop()
-        frame = self._frame()
-        refused = int.from_bytes(frame[4:6], "big") == Code.UNSUPPORTED_VERSION
-        return ApiVersionsResponse.decode(frame, 0 if refused else version, 4)
-
-    def _authenticate(self, known_as: Credentials) -> None:
-        handshake = SaslHandshakeRequest(mechanism=known_as.mechanism)
-        chosen = cast(SaslHandshakeResponse, self.ask(handshake, self.version(Api.SASL_HANDSHAKE, 1)))
-        if chosen.error_code != Code.NONE:
-            there = ", ".join(chosen.mechanisms)
-            raise KafkaError(
-                code_of(chosen.error_code), f"broker {self.address} supports {there}, not {known_as.mechanism}"
-            )
-        try:
-            known_as.authenticate(self._exchange)
-        except NotAuthenticated as error:
-            raise KafkaError(Code.SASL_AUTHENTICATION_FAILED, f"{error} (broker {self.address})") from error
-
-    def _exchange(self, token: bytes) -> bytes:
-        """Send a SASL token and return the answer."""
-        proof = SaslAuthenticateRequest(auth_bytes=token)
-        answer = cast(SaslAuthenticateResponse, self.ask(proof, self.version(Api.SASL_AUTHENTICATE, 0)))
-        if answer.error_code != Code.NONE:
-            raise KafkaError(code_of(answer.error_code), f"{answer.error_message} (broker {self.address})")
-        return bytes(answer.auth_bytes)
 
     # Requests and responses
 
     def ask(self, request: Request, version: int) -> Response:
         """Send a request and receive its response. No other request may be in flight."""
-        assert not self._waiting, "responses arrive in the order of the requests"
+        assert not self._in_flight.pending, "responses arrive in the order of the requests"
         self.send(request, version)
         return self.receive()
 
@@ -164,10 +128,7 @@ class Connection:
 
     def encode(self, request: Request, version: int) -> bytes:
         """Encode a request as a frame. Frames must be sent in the order in which they were encoded."""
-        self._correlation_id = self._correlation_id + 1 & 0x7FFFFFFF
-        self._waiting.append((self._correlation_id, request_type(request.API).RESPONSE, version))
-        pieces = request_frame(request, version, self._correlation_id, self._settings.client_id)
-        return b"".join(cast(Iterable[Buffer], pieces))
+        return self._in_flight.encode(request, version)[1]
 
     def send_frame(self, frames: bytes) -> None:
         """Send one or more encoded frames."""
@@ -183,12 +144,12 @@ class Connection:
     def receive_with_frame(self) -> tuple[Response, bytearray]:
         """Like `receive`, but also return the buffer that holds the response."""
         frame = self._frame()
-        correlation_id, response, version = self._waiting.popleft()
+        oldest = next(iter(self._in_flight.pending))
         try:
-            found, start = decode_response_header(response.API, version, frame)
-            if found != correlation_id:
-                raise DecodeError(f"received correlation id {found}, expected {correlation_id}")
-            return response.decode(frame, version, start), frame
+            correlation_id, api, version = self._in_flight.complete(frame)
+            if correlation_id != oldest:
+                raise DecodeError(f"received correlation id {correlation_id}, expected {oldest}")
+            return decode_response(api, version, frame).response, frame
         except DecodeError as error:
             self.close()
             raise DecodeError(f"broker {self.address}: {error}") from error
@@ -196,7 +157,6 @@ class Connection:
     # Bytes
 
     def _connect(self) -> socket.socket:
-        context = tls(self._settings)
         timeout_s = self._settings.socket_connection_setup_timeout_ms / 1000
         try:
             connected = socket.create_connection(self.address, timeout_s)
@@ -206,7 +166,7 @@ class Connection:
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._settings.receive_buffer_bytes >= 0:
                 connected.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self._settings.receive_buffer_bytes)
-            connected = encrypted(connected, context, self.address.host)
+            connected = self._settings.security.wrap(connected, self.address.host)
             connected.settimeout(self._settings.request_timeout_ms / 1000)
         except OSError as error:
             connected.close()

@@ -18,7 +18,7 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from kafkalet.protocol.api import Api
-from kafkalet.protocol.errors import Code
+from kafkalet.protocol.errors import Code, code_of
 from kafkalet.protocol.messages.fetch import FetchRequest, FetchResponse
 from kafkalet.protocol.wire import ZERO_UUID, Buffer
 
@@ -27,7 +27,7 @@ from .client_properties import ISOLATION_LEVELS
 from .connection import Address, Connection
 from .lookups import EARLIEST, LATEST
 from .metadata import Leader
-from .refusals import OffsetOutOfRange, PartitionRefused, Unreachable, code_of
+from .refusals import OffsetOutOfRange, PartitionRefused, Unreachable
 
 LOWEST_VERSION = 4
 """The first version with isolation levels and record batches of format 2 (0.11)."""

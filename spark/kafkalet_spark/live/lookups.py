@@ -15,13 +15,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, cast
 
 from kafkalet.protocol.api import Api
-from kafkalet.protocol.errors import Code, DecodeError
+from kafkalet.protocol.errors import Code, DecodeError, code_of
 from kafkalet.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 
 from .client_properties import Settings
 from .connection import Connection
 from .metadata import Leader, TopicPartition
-from .refusals import PartitionRefused, code_of
+from .refusals import PartitionRefused
 
 LATEST = -1
 EARLIEST = -2

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from kafkalet.protocol.errors import Code
+from kafkalet.protocol.errors import Code, code_of
 from kafkalet.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafkalet.protocol.wire import ZERO_UUID
 
 from .connection import Address
-from .refusals import code_of
 
 TopicPartition = tuple[str, int]
 

@@ -13,15 +13,6 @@ from __future__ import annotations
 from kafkalet.protocol.errors import Code, KafkaError
 
 
-def code_of(number: int) -> Code:
-    """Return the error for a code. Codes introduced by newer brokers are mapped to UNKNOWN_SERVER_ERROR, as in Kafka's
-    `Errors`."""
-    try:
-        return Code(number)
-    except ValueError:
-        return Code.UNKNOWN_SERVER_ERROR
-
-
 class Unreachable(ConnectionError):
     """A broker could not be reached, or did not respond in time. The message names the broker and the reason."""
 

@@ -1,7 +1,15 @@
 import pytest
 from kio.schema.errors import ErrorCode
 
-from kafkalet.protocol.errors import Code, DecodeError, EncodeError, KafkaError, ProtocolError, UnsupportedVersion
+from kafkalet.protocol.errors import (
+    Code,
+    DecodeError,
+    EncodeError,
+    KafkaError,
+    ProtocolError,
+    UnsupportedVersion,
+    code_of,
+)
 
 
 def test_error_codes_are_consecutive() -> None:
@@ -33,3 +41,8 @@ def test_kafka_error_without_message_shows_its_code() -> None:
 def test_protocol_errors_are_not_kafka_errors(kind: type[ProtocolError]) -> None:
     assert issubclass(kind, ProtocolError)
     assert not issubclass(kind, KafkaError)
+
+
+def test_codes_of_newer_brokers_become_unknown_server_error() -> None:
+    assert code_of(1) is Code.OFFSET_OUT_OF_RANGE
+    assert code_of(999) is Code.UNKNOWN_SERVER_ERROR

@@ -14,10 +14,11 @@ import kafkalet
 from kafkalet.broker.cluster.metadata_store import MetadataStore
 from kafkalet.broker.served import SERVED
 from kafkalet.protocol.api import Api
+from kafkalet.protocol.client import decode_response
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.fields import REQUIRED, Field
-from kafkalet.protocol.frame import decode_response_header, request_frame
-from kafkalet.protocol.messages import request_type, response_type
+from kafkalet.protocol.frame import request_frame
+from kafkalet.protocol.messages import request_type
 from kafkalet.protocol.schema import Struct
 from kafkalet_conformance.playing.connection import Connection
 from tests.unit.broker.apis.asking import plain
@@ -228,8 +229,7 @@ def ask(connection: Connection, api: Api, version: int, message: Any) -> tuple[b
     chunks: list[Any] = request_frame(message, version, 1, "client")
     connection.send_bytes(b"".join(chunks))
     frame = connection.receive_frame(time.monotonic() + TIMEOUT_S)
-    start = decode_response_header(api, version, frame)[1]
-    return frame, plain(response_type(api).decode(frame, version, start))
+    return frame, plain(decode_response(api, version, frame).response)
 
 
 def codes(answer: Any) -> list[int]:

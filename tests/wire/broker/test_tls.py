@@ -11,9 +11,10 @@ import pytest
 import kafkalet
 from kafkalet.broker.security.short_forms import AUTHORIZER
 from kafkalet.broker.security.tls.certificate_authority import CertificateAuthority
+from kafkalet.client_security import Security, tls_context
 from kafkalet.protocol.errors import Code
+from kafkalet.sasl_client import Credentials
 from kafkalet_conformance.playing.connection import Closed, Connection
-from kafkalet_conformance.playing.security import Security, tls_context
 
 PREFIX = "listener.name.ssl."
 
@@ -36,7 +37,7 @@ def broker(authority: CertificateAuthority) -> Iterator[kafkalet.Broker]:
 
 
 def connect(broker: kafkalet.Broker, authority: CertificateAuthority, user: str | None = None) -> Connection:
-    certificate = None if user is None else authority.client(user).keystore_file
+    certificate = "" if user is None else authority.client(user).keystore_file
     context = tls_context(ca=authority.ca_file, certificate=certificate)
     return Connection("localhost", broker.port, security=Security(context))
 
@@ -186,9 +187,9 @@ SASL = {
 
 
 def log_in(broker: kafkalet.Broker, authority: CertificateAuthority, certificate: str | None = None) -> Connection:
-    file = None if certificate is None else authority.client(certificate).keystore_file
+    file = "" if certificate is None else authority.client(certificate).keystore_file
     context = tls_context(ca=authority.ca_file, certificate=file)
-    return Connection("localhost", broker.port, security=Security(context, "PLAIN", "alice", "secret"))
+    return Connection("localhost", broker.port, security=Security(context, Credentials("PLAIN", "alice", "secret")))
 
 
 def test_sasl_listener_does_not_require_the_certificates_that_ssl_listeners_require(

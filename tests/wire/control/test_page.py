@@ -440,7 +440,7 @@ def test_member_that_returns_as_another_client_is_shown_as_such(browser: "Browse
         wire.ask("FindCoordinator", 3, {"key": "g", "key_type": 0})  # creates __consumer_offsets
         epoch = 0
         for client_id in ("first-client", "second-client"):
-            wire.connection().client_id = client_id
+            wire.connection().in_flight.client_id = client_id
             beat = {**body, "member_epoch": epoch, "subscribed_topic_names": ["t"]}
             epoch = wire.ask("ConsumerGroupHeartbeat", 1, beat)["member_epoch"]
             page.get_by_role("cell", name=client_id, exact=True).first.wait_for()

@@ -3,9 +3,9 @@
 The topic name in them is invalid, so that a changed byte cannot create a topic.
 """
 
-import struct
 from typing import Any
 
+from kafkalet.protocol.frame import RequestHeader
 from kafkalet_conformance.building import T0, Step
 from kafkalet_conformance.notation import messages
 from kafkalet_conformance.playing.matching import resolve
@@ -18,10 +18,8 @@ TOPIC = "no such/topic"
 def frames(h: History) -> None:
     for _ in range(h.dice.randint(5, 12)):
         api, version, body = h.of(*bodies(h))
-        data = messages.encode(api, version, resolve(body, {"here": TOPIC}))
-        key = messages.APIS[api]
-        head = struct.pack(">hhih", key, version, 7, 1) + b"c"
-        head += b"\0" * (version in key.flexible)
+        data = messages.request(api, version, resolve(body, {"here": TOPIC})).encode(version)
+        head = RequestHeader(messages.APIS[api], version, 7, "c").encode()
         changed = mutated(h, bytearray(data))
         h.cases += 1
         h.step(

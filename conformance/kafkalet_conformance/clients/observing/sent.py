@@ -7,15 +7,13 @@ from functools import cached_property
 from typing import NamedTuple
 
 from kafkalet.protocol.api import BY_KEY, Api
-from kafkalet.protocol.errors import Code, ProtocolError
-from kafkalet.protocol.frame import RequestHeader, has_response_tags
-from kafkalet.protocol.messages import request_type, response_type
+from kafkalet.protocol.client import decode_response
+from kafkalet.protocol.errors import ProtocolError
+from kafkalet.protocol.frame import RequestHeader
+from kafkalet.protocol.messages import request_type
 from kafkalet.protocol.schema import Request, Response
-from kafkalet.protocol.tags import skip_tags
 
 from .finding import Place
-
-_UNSUPPORTED = int(Code.UNSUPPORTED_VERSION).to_bytes(2, "big")
 
 Answer = list[bytes | int]
 """The parts of a response frame without its size field. A part that was not kept, such as records, is its size."""
@@ -93,12 +91,9 @@ class Sent:
         if parts is None or api is None or not api.client_facing:
             return None
         answer = b"".join(bytes(part) for part in parts)  # zeros in place of the parts that were not kept
-        version = self.version
-        is_refused = api is Api.API_VERSIONS and answer[4:6] == _UNSUPPORTED
         try:
-            start = skip_tags(answer, 4) if has_response_tags(api, version) else 4
-            return response_type(api).decode(answer, 0 if is_refused else version, start)
-        except (ProtocolError, IndexError):
+            return decode_response(api, self.version, answer).response
+        except ProtocolError:
             return None
 
     @property

@@ -1,5 +1,6 @@
 import pytest
 
+from kafkalet.client_security import Security
 from kafkalet.properties import InvalidProperty
 from kafkalet_spark.live.client_properties import Settings
 
@@ -14,7 +15,7 @@ def test_missing_properties_have_defaults() -> None:
     assert settings.default_api_timeout_ms == 60_000
     assert settings.fetch_max_wait_ms == 500
     assert settings.fetch_min_bytes == 1
-    assert settings.security_protocol == "PLAINTEXT"
+    assert settings.security == Security()
 
 
 def test_values_are_parsed_as_in_kafka() -> None:

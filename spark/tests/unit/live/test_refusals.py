@@ -3,7 +3,7 @@ import pickle
 import pytest
 
 from kafkalet.protocol.errors import Code, KafkaError
-from kafkalet_spark.live.refusals import OffsetOutOfRange, PartitionRefused, Unreachable, code_of
+from kafkalet_spark.live.refusals import OffsetOutOfRange, PartitionRefused, Unreachable
 
 REFUSALS = [
     OffsetOutOfRange("t", 3, 10, 20, 30),
@@ -29,8 +29,3 @@ def test_offset_out_of_range_names_the_offsets_of_the_log() -> None:
 def test_partition_error_names_the_partition() -> None:
     refusal = PartitionRefused(Code.TOPIC_AUTHORIZATION_FAILED, "t", 3, "ListOffsets of")
     assert str(refusal) == "TOPIC_AUTHORIZATION_FAILED: ListOffsets of t-3"
-
-
-def test_codes_of_newer_brokers_become_unknown_server_error() -> None:
-    assert code_of(1) is Code.OFFSET_OUT_OF_RANGE
-    assert code_of(999) is Code.UNKNOWN_SERVER_ERROR

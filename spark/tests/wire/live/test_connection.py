@@ -205,7 +205,7 @@ def test_wrong_correlation_id_closes_the_connection(broker: ScriptedBroker) -> N
     broker.script(Api.LIST_OFFSETS, b"\0\0\0\x08\0\0\0\x63\0\0\0\0")
     request = ListOffsetsRequest(replica_id=-1, topics=[])
     with connect(broker) as connection:
-        with pytest.raises(DecodeError, match="received correlation id 99, expected 2"):
+        with pytest.raises(DecodeError, match="the response has the correlation id 99, expected is 2"):
             connection.ask(request, 1)
         assert not connection.is_open
 

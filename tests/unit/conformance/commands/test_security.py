@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from kafkalet.client_security import Security
 from kafkalet.commands.command_line import UsageError
+from kafkalet.sasl_client import Credentials
 from kafkalet_conformance.commands.security import OPTIONS, PASSWORD, security_of
-from kafkalet_conformance.playing.security import Security
 
 
 def given(**options: str) -> dict[str, list[str]]:
@@ -24,20 +25,19 @@ def test_password_comes_from_an_option_a_file_or_the_environment(
     file.write_text("from file\n")
     monkeypatch.setenv(PASSWORD, "from environment")
     found = [
-        security_of(given(sasl="plain", user="u", **more))[0]
+        security_of(given(sasl="plain", user="u", **more))[0].credentials
         for more in ({"password": "given"}, {"password_file": str(file)}, {})
     ]
-    assert [each.password for each in found] == ["given", "from file", "from environment"]
-    assert {each.mechanism for each in found} == {"PLAIN"}
+    assert found == [Credentials("PLAIN", "u", f) for f in ("given", "from file", "from environment")]
 
 
 def test_properties_file_has_security_and_addresses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "client.properties"
     file.write_text(
         "bootstrap.servers=a:1\nsecurity.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\n"
-        'sasl.jaas.config=x required username="u" password="p";\nclient.id=me\n'
+        'sasl.jaas.config=PlainLoginModule required username="u" password="p";\nclient.id=me\n'
     )
-    assert security_of(given(config=str(file))) == (Security(None, "PLAIN", "u", "p"), "a:1")
+    assert security_of(given(config=str(file))) == (Security(None, Credentials("PLAIN", "u", "p")), "a:1")
     assert "ignored: client.id" in capsys.readouterr().err
 
 

@@ -8,9 +8,8 @@ from typing import Any
 import kafkalet
 from kafkalet.broker.security.acl import Acl, Operation, PatternType, Permission, ResourceType
 from kafkalet.broker.security.short_forms import AUTHORIZER
-from kafkalet.protocol.api import Api
-from kafkalet.protocol.messages import response_type
-from kafkalet.sasl_client import NotAuthenticated, authenticate_with_password
+from kafkalet.client_security import Security
+from kafkalet.sasl_client import Credentials
 from kafkalet_conformance.playing.connection import Connection
 
 SECURED = {
@@ -47,18 +46,11 @@ class Users:
     def log_in_with(self, token: dict[str, Any], mechanism: str, as_user: str) -> None:
         """Log in with a delegation token. `as_user` is the name of the connection in later calls."""
         host, _, port = self.cluster.bootstrap_servers.rpartition(":")
-        connection = self._connections[as_user] = Connection(host, int(port), None, timeout_s=10)
-        connection.ask("SaslHandshake", 1, {"mechanism": mechanism})
-
-        def exchange(message: bytes) -> bytes:
-            answer = connection.ask("SaslAuthenticate", 0, {"auth_bytes": {"hex": message.hex()}})
-            if answer["error_code"]:
-                raise NotAuthenticated(answer["error_message"])
-            response: Any = response_type(Api.SASL_AUTHENTICATE).decode(connection.last_answer[4:], 0)
-            return bytes(response.auth_bytes)
-
         password = b64encode(bytes.fromhex(token["hmac"]["hex"])).decode()
-        authenticate_with_password(mechanism, token["token_id"], password, exchange, is_delegation_token=True)
+        credentials = Credentials(mechanism, token["token_id"], password, is_delegation_token=True)
+        self._connections[as_user] = Connection(
+            host, int(port), timeout_s=10, security=Security(credentials=credentials)
+        )
 
     def allow(self, user: str, operation: Operation, kind: ResourceType, name: str) -> None:
         """Allow a user an operation on a resource."""

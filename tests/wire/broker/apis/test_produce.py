@@ -138,7 +138,7 @@ def test_acks_0_has_no_response(wire: Wire) -> None:
     unanswered = connection.send("Produce", 9, wire.produce_body(batch(b"a"), acks=0))
     answered = connection.send("Produce", 9, wire.produce_body(batch(b"b"), acks=1))
     assert produced(connection.receive(answered))["base_offset"] == 1
-    assert unanswered in connection.asked
+    assert unanswered in connection.in_flight.pending
 
 
 @pytest.mark.parametrize("body", [{"topic": "unknown"}, {"records": b""}], ids=["unknown topic", "no records"])

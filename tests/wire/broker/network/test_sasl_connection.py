@@ -15,11 +15,12 @@ import pytest
 import kafkalet
 from kafkalet.clock import ManualClock
 from kafkalet.protocol.api import Api
+from kafkalet.protocol.client import decode_response
 from kafkalet.protocol.errors import Code
-from kafkalet.protocol.frame import decode_response_header, request_frame
-from kafkalet.protocol.messages import request_type, response_type
+from kafkalet.protocol.frame import request_frame
+from kafkalet.protocol.messages import request_type
 from kafkalet.protocol.messages.metadata import MetadataRequest
-from kafkalet.sasl_client import authenticate_with_password
+from kafkalet.sasl_client import Credentials
 
 TIMEOUT_S = 60
 DELAY_MS = 100
@@ -67,7 +68,7 @@ class Client:
     def answer(self, api: Api, version: int) -> Any:
         data = self.receive()
         assert data is not None, "the connection is closed"
-        return response_type(api).decode(data, version, decode_response_header(api, version, data)[1])
+        return decode_response(api, version, data).response
 
     def ask(self, api: Api, version: int, **fields: Any) -> Any:
         self.request(api, version, **fields)
@@ -217,7 +218,8 @@ def test_delegation_token_logs_in_as_its_owner_until_it_expires() -> None:
             return bytes(answer.auth_bytes)
 
         password = b64encode(created.hmac).decode()
-        authenticate_with_password("SCRAM-SHA-256", created.token_id, password, exchange, is_delegation_token=True)
+        credentials = Credentials("SCRAM-SHA-256", created.token_id, password, is_delegation_token=True)
+        credentials.authenticate(exchange)
         assert lifetimes_ms == [0, 60_000]
         contexts = broker.cluster._server.call(
             lambda: [each.context for each in broker.cluster._server.brokers[1].connections]

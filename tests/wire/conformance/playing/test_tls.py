@@ -11,8 +11,8 @@ from shutil import which
 import pytest
 
 import kafkalet
+from kafkalet.client_security import Security, tls_context
 from kafkalet_conformance.judging.judge import CannotJudge, Options, judge
-from kafkalet_conformance.playing.security import Security, tls_context
 from kafkalet_conformance.results import Outcome
 
 pytestmark = pytest.mark.skipif(which("openssl") is None, reason="needs openssl to make a certificate")
