@@ -21,12 +21,12 @@ const (
 // the first of these:
 //
 //  1. a command that is given, as an option or in the environment variable KAFKALET_COMMAND (spaces separate its words)
-//  2. the program kafkalet on PATH
-//  3. the file kafkalet.pyz that is given, as an option or in the environment variable KAFKALET_PYZ, or that is next to
-//     this file
-//  4. the module kafkalet, as in `python3 -m kafkalet`
+//  2. the file kafkalet.pyz that is given, as an option or in the environment variable KAFKALET_PYZ
+//  3. the program kafkalet on PATH
+//  4. the file kafkalet.pyz next to this file
+//  5. the module kafkalet, as in `python3 -m kafkalet`
 //
-// 3 and 4 use the first Python 3.11 or newer among python3, python, python3.14 to python3.11 and, on Windows, py -3.
+// 2, 4 and 5 use the first Python 3.11 or newer among python3, python, python3.14 to python3.11 and, on Windows, py -3.
 func (options Options) findCommand() ([]string, error) {
 	if len(options.Command) > 0 {
 		return slices.Clone(options.Command), nil
@@ -34,12 +34,15 @@ func (options Options) findCommand() ([]string, error) {
 	if words := strings.Fields(os.Getenv("KAFKALET_COMMAND")); len(words) > 0 {
 		return words, nil
 	}
-	if program, err := exec.LookPath("kafkalet"); err == nil {
-		return []string{program}, nil
-	}
-	file, err := options.singleFile()
+	file, err := options.givenFile()
 	if err != nil {
 		return nil, err
+	}
+	if file == "" {
+		if program, err := exec.LookPath("kafkalet"); err == nil {
+			return []string{program}, nil
+		}
+		file = bundledFile()
 	}
 	python := findPython()
 	switch {
@@ -60,7 +63,7 @@ func notFound(missing string) error {
 		"`make dist` writes there", missing)
 }
 
-func (options Options) singleFile() (string, error) {
+func (options Options) givenFile() (string, error) {
 	for _, given := range []string{options.PYZ, os.Getenv("KAFKALET_PYZ")} {
 		if given != "" {
 			if _, err := os.Stat(given); err != nil {
@@ -69,12 +72,16 @@ func (options Options) singleFile() (string, error) {
 			return given, nil
 		}
 	}
+	return "", nil
+}
+
+func bundledFile() string {
 	_, source, _, _ := runtime.Caller(0)
 	bundled := filepath.Join(filepath.Dir(source), "kafkalet.pyz")
 	if _, err := os.Stat(bundled); err != nil {
-		return "", nil
+		return ""
 	}
-	return bundled, nil
+	return bundled
 }
 
 func findPython() []string {

@@ -66,11 +66,13 @@ func TestOptionComesBeforeEnvironmentAndProgramOnPath(t *testing.T) {
 	search.finds(Options{}, "/opt/python", "-m", "kafkalet")
 }
 
-func TestProgramOnPathComesBeforePYZ(t *testing.T) {
+func TestGivenPYZComesBeforeProgramOnPathAndThatBeforeModule(t *testing.T) {
 	search := newSearch(t)
 	program := search.program("kafkalet", "")
-	search.program("python3", withKafkalet)
-	search.finds(Options{PYZ: search.file("kafkalet.pyz")}, program)
+	python := search.program("python3", withKafkalet)
+	file := search.file("kafkalet.pyz")
+	search.finds(Options{PYZ: file}, python, file)
+	search.finds(Options{}, program)
 }
 
 func TestFileThatIsNotExecutableIsNotTheProgram(t *testing.T) {
@@ -80,7 +82,7 @@ func TestFileThatIsNotExecutableIsNotTheProgram(t *testing.T) {
 	search.finds(Options{}, python, "-m", "kafkalet")
 }
 
-func TestPYZComesBeforeModuleAndOptionBeforeEnvironment(t *testing.T) {
+func TestOptionForPYZComesBeforeEnvironment(t *testing.T) {
 	search := newSearch(t)
 	python := search.program("python3", withKafkalet)
 	environment, option := search.file("environment.pyz"), search.file("option.pyz")

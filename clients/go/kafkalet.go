@@ -59,7 +59,7 @@ type Options struct {
 	StartTimeout time.Duration
 	// Command runs kafkalet, for example "/opt/venv/bin/python", "-m", "kafkalet".
 	Command []string
-	// PYZ is the path of kafkalet.pyz, which runs if there is no program kafkalet on PATH.
+	// PYZ is the path of kafkalet.pyz, which then runs instead of the program kafkalet on PATH.
 	PYZ string
 }
 

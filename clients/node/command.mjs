@@ -1,12 +1,12 @@
 // Finds the command that runs kafkalet, in the same way as the clients for Java and Go. It is the first of these:
 //
 // 1. a command that is given, as an option or in the environment variable KAFKALET_COMMAND (spaces separate its words)
-// 2. the program kafkalet on PATH, except the one of this package
-// 3. the file kafkalet.pyz that is given, as an option or in the environment variable KAFKALET_PYZ, or that is next to
-//    this module
-// 4. the module kafkalet, as in `python3 -m kafkalet`
+// 2. the file kafkalet.pyz that is given, as an option or in the environment variable KAFKALET_PYZ
+// 3. the program kafkalet on PATH, except the one of this package
+// 4. the file kafkalet.pyz next to this module
+// 5. the module kafkalet, as in `python3 -m kafkalet`
 //
-// 3 and 4 use the first Python 3.11 or newer among python3, python, python3.14 to python3.11 and, on Windows, py -3.
+// 2, 4 and 5 use the first Python 3.11 or newer among python3, python, python3.14 to python3.11 and, on Windows, py -3.
 
 import { spawnSync } from 'node:child_process'
 import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs'
@@ -15,6 +15,7 @@ import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 
 const HERE = dirname(fileURLToPath(import.meta.url))
+const BUNDLED = join(HERE, 'kafkalet.pyz')
 const IS_WINDOWS = process.platform === 'win32'
 const PYTHONS = ['python3', 'python', 'python3.14', 'python3.13', 'python3.12', 'python3.11']
 const IS_NEW = 'import sys; sys.exit(sys.version_info < (3, 11))'
@@ -24,9 +25,13 @@ const HAS_KAFKALET = "import importlib.util, sys; sys.exit(not importlib.util.fi
 export function findCommand ({ command, pyz } = {}) {
   const given = command ?? process.env.KAFKALET_COMMAND?.split(/\s+/).filter(Boolean) ?? []
   if (given.length > 0) return given
-  const program = onPath('kafkalet', file => !isOfThisPackage(file))
-  if (program !== undefined) return [program]
-  const file = singleFile(pyz)
+  let file = pyz || process.env.KAFKALET_PYZ
+  if (file && !existsSync(file)) throw new Error(`cannot run kafkalet: there is no file ${file}`)
+  if (!file) {
+    const program = onPath('kafkalet', file => !isOfThisPackage(file))
+    if (program !== undefined) return [program]
+    file = existsSync(BUNDLED) ? BUNDLED : undefined
+  }
   const python = findPython()
   if (python === undefined) throw notFound(' and no Python 3.11 or newer (python3, python, python3.14 to python3.11)')
   if (file !== undefined) return [...python, file]
@@ -38,13 +43,6 @@ function notFound (missing) {
   return new Error(`cannot run kafkalet: found no program kafkalet on PATH${missing}; install kafkalet with Python ` +
     '3.11 or newer and `pip install .` in a clone of its repository, or set KAFKALET_PYZ to the path of kafkalet.pyz, ' +
     'which `make dist` writes there')
-}
-
-function singleFile (pyz) {
-  const given = pyz || process.env.KAFKALET_PYZ
-  if (given && !existsSync(given)) throw new Error(`cannot run kafkalet: there is no file ${given}`)
-  const bundled = join(HERE, 'kafkalet.pyz')
-  return given || (existsSync(bundled) ? bundled : undefined)
 }
 
 function findPython () {

@@ -45,10 +45,11 @@ test('the option comes before the environment, and both come before the program 
   assert.deepEqual(findCommand(), ['/opt/python', '-m', 'kafkalet'])
 })
 
-test('the program on PATH comes before kafkalet.pyz', () => {
+test('a given kafkalet.pyz comes before the program on PATH, and that before the module', () => {
   const found = program('kafkalet')
-  program('python3', WITH_KAFKALET)
-  assert.deepEqual(findCommand({ pyz: file('kafkalet.pyz') }), [found])
+  const python = program('python3', WITH_KAFKALET)
+  assert.deepEqual(findCommand({ pyz: file('kafkalet.pyz') }), [python, join(path, 'kafkalet.pyz')])
+  assert.deepEqual(findCommand(), [found])
 })
 
 test('a file that is not executable is not the program', () => {
@@ -67,7 +68,7 @@ test('the program of this package is not the program', () => {
   assert.deepEqual(findCommand(), [python, '-m', 'kafkalet'])
 })
 
-test('kafkalet.pyz comes before the module, and the option before the environment', () => {
+test('the option for kafkalet.pyz comes before the environment', () => {
   const python = program('python3', WITH_KAFKALET)
   process.env.KAFKALET_PYZ = file('environment.pyz')
   assert.deepEqual(findCommand({ pyz: file('option.pyz') }), [python, join(path, 'option.pyz')])

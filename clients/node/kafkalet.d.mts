@@ -21,7 +21,7 @@ export interface Options {
   startTimeoutMs?: number
   /** The command that runs kafkalet, for example ['/opt/venv/bin/python', '-m', 'kafkalet']. */
   command?: string[]
-  /** The path of kafkalet.pyz, which runs if there is no program kafkalet on PATH. */
+  /** The path of kafkalet.pyz, which then runs instead of the program kafkalet on PATH. */
   pyz?: string
 }
 

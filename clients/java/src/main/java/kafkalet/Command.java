@@ -16,13 +16,13 @@ import java.util.stream.Stream;
  *
  * <ol>
  *   <li>a command that is given, as an option or in the environment variable KAFKALET_COMMAND (spaces separate its words)
+ *   <li>the file kafkalet.pyz that is given, as an option or in the environment variable KAFKALET_PYZ
  *   <li>the program kafkalet on PATH
- *   <li>the file kafkalet.pyz that is given, as an option or in the environment variable KAFKALET_PYZ, or that is the
- *       resource kafkalet/kafkalet.pyz on the class path
+ *   <li>the resource kafkalet/kafkalet.pyz on the class path
  *   <li>the module kafkalet, as in {@code python3 -m kafkalet}
  * </ol>
  *
- * The last two use the first Python 3.11 or newer among python3, python, python3.14 to python3.11 and, on Windows, py -3.
+ * The file, the resource and the module use the first Python 3.11 or newer among python3, python, python3.14 to python3.11 and, on Windows, py -3.
  */
 final class Command {
     private static final boolean IS_WINDOWS = System.getProperty("os.name").startsWith("Windows");
@@ -47,11 +47,14 @@ final class Command {
         if (!command.isEmpty()) {
             return List.of(command.split("\\s+"));
         }
-        String program = onPath("kafkalet");
-        if (program != null) {
-            return List.of(program);
+        Path file = givenFile(pyz);
+        if (file == null) {
+            String program = onPath("kafkalet");
+            if (program != null) {
+                return List.of(program);
+            }
+            file = Bundled.FILE;
         }
-        Path file = singleFile(pyz);
         List<String> python = findPython();
         if (python.isEmpty()) {
             throw notFound(" and no Python 3.11 or newer (python3, python, python3.14 to python3.11)");
@@ -71,13 +74,13 @@ final class Command {
                 + "or set KAFKALET_PYZ to the path of kafkalet.pyz, which `make dist` writes there");
     }
 
-    private Path singleFile(Path pyz) {
+    private Path givenFile(Path pyz) {
         String variable = variable("KAFKALET_PYZ");
         Path given = pyz == null && !variable.isEmpty() ? Path.of(variable) : pyz;
         if (given != null && !Files.exists(given)) {
             throw new IllegalStateException("cannot run kafkalet: there is no file " + given);
         }
-        return given == null ? Bundled.FILE : given;
+        return given;
     }
 
     /** The resource, in a temporary file that this JVM removes when it ends; null if there is no resource. */

@@ -113,7 +113,7 @@ public final class Kafkalet extends Control implements AutoCloseable {
             return this;
         }
 
-        /** The path of kafkalet.pyz, which runs if there is no program {@code kafkalet} on PATH. */
+        /** The path of kafkalet.pyz, which then runs instead of the program {@code kafkalet} on PATH. */
         public Options pyz(Path file) {
             pyz = file;
             return this;

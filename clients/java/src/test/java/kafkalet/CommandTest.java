@@ -68,10 +68,12 @@ class CommandTest {
     }
 
     @Test
-    void programOnPathComesBeforePyz() throws Exception {
+    void givenPyzComesBeforeProgramOnPathAndThatBeforeModule() throws Exception {
         String program = program("kafkalet", "");
-        program("python3", WITH_KAFKALET);
-        assertFinds(file("kafkalet.pyz"), program);
+        String python = program("python3", WITH_KAFKALET);
+        Path file = file("kafkalet.pyz");
+        assertFinds(file, python, file.toString());
+        assertFinds(null, program);
     }
 
     @Test
@@ -82,7 +84,7 @@ class CommandTest {
     }
 
     @Test
-    void pyzComesBeforeModuleAndOptionBeforeEnvironment() throws Exception {
+    void optionForPyzComesBeforeEnvironment() throws Exception {
         String python = program("python3", WITH_KAFKALET);
         Path variable = file("environment.pyz");
         Path option = file("option.pyz");
