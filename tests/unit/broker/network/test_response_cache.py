@@ -18,9 +18,9 @@ from kafkalet.broker.network import response_cache
 from kafkalet.broker.network.response_cache import ResponseCache
 from kafkalet.broker.network.router import Router
 from kafkalet.protocol.api import Api
+from kafkalet.protocol.client import decode_response
 from kafkalet.protocol.errors import KafkaError
-from kafkalet.protocol.frame import decode_response_header, request_frame
-from kafkalet.protocol.messages import response_type
+from kafkalet.protocol.frame import request_frame
 from kafkalet.protocol.messages.api_versions import ApiVersionsRequest
 from kafkalet.protocol.messages.metadata import MetadataRequest
 from kafkalet.protocol.schema import Request
@@ -70,8 +70,7 @@ class Kept:
 
     def answer_to(self, request: Request, version: int) -> Any:
         sent = self.route(request, version)[4:]
-        _, start = decode_response_header(request.API, version, sent)
-        return response_type(request.API).decode(sent, version, start)
+        return decode_response(request.API, version, sent).response
 
     def check(self) -> None:
         """Compare the answers of each broker with those of a router that has not kept any."""

@@ -8,8 +8,8 @@ from typing import Any
 from kafkalet import Cluster
 from kafkalet.broker.context import Context
 from kafkalet.protocol.api import Api
-from kafkalet.protocol.frame import decode_response_header, request_frame
-from kafkalet.protocol.messages import response_type
+from kafkalet.protocol.client import decode_response
+from kafkalet.protocol.frame import request_frame
 from kafkalet.protocol.schema import Request
 from kafkalet.protocol.wire import Chunk
 from kafkalet.storage.files import FileRange
@@ -71,8 +71,7 @@ class Sent:
         data = self.data
         if not data:
             return None
-        _, start = decode_response_header(self._api, self._version, data[4:])
-        return plain(response_type(self._api).decode(data[4:], self._version, start))
+        return plain(decode_response(self._api, self._version, data[4:]).response)
 
 
 class Asking:
