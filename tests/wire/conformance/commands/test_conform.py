@@ -54,7 +54,8 @@ def test_broker_that_answers_as_kafka_exits_with_0(broker: str) -> None:
 def test_clone_without_installed_packages_judges_compressed_records(broker: str) -> None:
     options = ["--bootstrap", broker, "--against", "3.9", "--only", "fetch_as_written"]
     command = [sys.executable, "-S", "-m", "kafkalet", "conform", *options]  # -S: without site-packages
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    clone = {**os.environ, "PYTHONPATH": "conformance"}
+    done = subprocess.run(command, cwd=ROOT, env=clone, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert ": 1 as Kafka\n" in done.stdout
 
