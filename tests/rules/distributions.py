@@ -19,7 +19,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kafkalet.version import VERSION
-from kafkalet_conformance.transcripts import RECORDINGS
 from tests.source import CONFORMANCE, ROOT, SOURCE, SPARK
 from tools.single_file import NAME
 
@@ -38,7 +37,7 @@ def check_wheels(directory: Path) -> Path:
     [spark] = directory.glob("kafkalet_spark-*.whl")
     page = {path.relative_to(ROOT).as_posix() for path in (ROOT / "kafkalet" / "control" / "page").iterdir()}
     check_contents(wheel, SOURCE, page | {"kafkalet/aio.pyi", "kafkalet/control/openapi.json"})
-    recordings = {f"kafkalet_conformance/recordings/{path.name}" for path in RECORDINGS.iterdir()}
+    recordings = {f"kafkalet_conformance/recordings/{path.name}" for path in (CONFORMANCE / "recordings").iterdir()}
     check_contents(conformance, CONFORMANCE, recordings | {"kafkalet_conformance/reports/page.html"})
     check_contents(spark, SPARK, set())
     return wheel
