@@ -99,7 +99,7 @@ func TestRecordsThatReplaceOlderOnesAreAfterAMark(t *testing.T) {
 	topic := shared.Topic("replaced")
 	topic.Send(t, Values("a", "b", "c")...)
 	mark := topic.Mark(t)
-	shared.API(t).TruncateLog("replaced", 0, api.LogOffset{Offset: 1})
+	shared.API(t).TruncateLog("replaced", 0, api.TruncateLog{To: 1})
 	topic.Send(t, Values("new")...)
 	wants(t, topic.Values(t, Read{Since: mark}), []string{"new"})
 	wants(t, topic.WaitFor(t, 1, Match{Since: mark})[0].Offset, int64(1))
@@ -168,16 +168,16 @@ func TestGroupSeeksWithoutMembers(t *testing.T) {
 	shared.Topic("sought").Send(t, Values("a", "b", "c")...)
 	group := shared.Group("seeking")
 	state := group.Seek(t, "sought", 1)
-	wants(t, []any{state.State, state.Committed("sought", 0), state.TotalLag}, []any{"Empty", int64(1), int64(2)})
+	wants(t, []any{state.State, state.Committed("sought", 0), state.Lag}, []any{"Empty", int64(1), int64(2)})
 	wants(t, state.Committed("sought", 5), int64(-1))
-	wants(t, group.SeekToTime(t, "sought", time.UnixMilli(0)).TotalLag, int64(3))
+	wants(t, group.SeekToTime(t, "sought", time.UnixMilli(0)).Lag, int64(3))
 	message := failureOf(t, func(t testing.TB) { group.WaitForLag(t, 0, time.Millisecond) })
 	contains(t, message, "seeking", "lag")
 	message = failureOf(t, func(t testing.TB) { group.WaitUntilStable(t, 2, time.Millisecond) })
 	contains(t, message, "seeking", "2 members")
 	message = failureOf(t, func(t testing.TB) { group.Evict(t, "missing") })
 	contains(t, message, "missing")
-	wants(t, group.State(t).TotalLag, int64(3))
+	wants(t, group.State(t).Lag, int64(3))
 }
 
 func TestFaultThatNeverFiredFailsTheTest(t *testing.T) {

@@ -241,7 +241,7 @@ func seconds(timeout time.Duration) *float64 {
 // a record that is missing will not arrive. A timeout of 0 means 10 seconds.
 func (broker *Broker) Settle(t testing.TB, timeout time.Duration) {
 	t.Helper()
-	broker.API(t).Settle(api.Settle{TimeoutS: seconds(timeout)})
+	broker.API(t).Settle(api.Settle{Timeout: seconds(timeout)})
 }
 
 // Topic is a topic, which need not exist, or one of its partitions.
@@ -469,7 +469,7 @@ func (topic Topic) WaitFor(t testing.TB, n int, match Match) []Record {
 	}
 	var found struct{ Records []Record }
 	if timeout := seconds(match.Timeout); timeout != nil {
-		body["timeout_s"] = *timeout
+		body["timeout"] = *timeout
 	}
 	topic.broker.control(t, "POST", topic.path("/wait"), body, &found)
 	return found.Records
@@ -507,17 +507,17 @@ func (group Group) State(t testing.TB) GroupState {
 	return GroupState{group.broker.API(t).GetGroup(group.id)}
 }
 
-// WaitForLag waits until the total lag is at most lag. A timeout of 0 means 10 seconds.
+// WaitForLag waits until the lag is at most lag. A timeout of 0 means 10 seconds.
 func (group Group) WaitForLag(t testing.TB, lag int64, timeout time.Duration) GroupState {
 	t.Helper()
-	return GroupState{group.broker.API(t).WaitForLag(group.id, api.WaitForLag{Lag: lag, TimeoutS: seconds(timeout)})}
+	return GroupState{group.broker.API(t).WaitForLag(group.id, api.WaitForLag{Lag: lag, Timeout: seconds(timeout)})}
 }
 
 // WaitUntilStable waits until the group has a number of members, all with their assignments; 0 means at least one. A
 // timeout of 0 means 10 seconds.
 func (group Group) WaitUntilStable(t testing.TB, members int, timeout time.Duration) GroupState {
 	t.Helper()
-	wait := api.WaitUntilStable{TimeoutS: seconds(timeout)}
+	wait := api.WaitUntilStable{Timeout: seconds(timeout)}
 	if members != 0 {
 		wait.Members = api.Ptr(int64(members))
 	}
@@ -618,7 +618,7 @@ func (fault *Fault) Fired(t testing.TB) int {
 // Wait waits until the fault has fired n times. A timeout of 0 means 10 seconds.
 func (fault *Fault) Wait(t testing.TB, n int, timeout time.Duration) {
 	t.Helper()
-	fault.broker.API(t).WaitForFault(fault.id, api.WaitForFault{N: api.Ptr(int64(n)), TimeoutS: seconds(timeout)})
+	fault.broker.API(t).WaitForFault(fault.id, api.WaitForFault{N: api.Ptr(int64(n)), Timeout: seconds(timeout)})
 }
 
 // Release handles the requests that the fault holds.

@@ -5,7 +5,7 @@
 /** Options of an abort. */
 export interface AbortTransaction {
   /** The longest time to wait, in seconds. The default is 10. */
-  timeout_s?: number | null
+  timeout?: number | null
 }
 
 /** ACLs. */
@@ -23,7 +23,7 @@ export interface AddPartitions {
 /** How far to advance the clock: the sum of these times. */
 export interface AdvanceClock {
   /** Milliseconds. */
-  ms?: number
+  milliseconds?: number
   /** Seconds. */
   seconds?: number
   /** Minutes. */
@@ -40,6 +40,18 @@ export interface AdvanceClock {
 export interface AppendBatches {
   /** The bytes as base64: batches of format 2, or messages of format 0 or 1. */
   data: string
+}
+
+/** A layout of a log. */
+export interface AppendLayout {
+  /** The layout; the page on the test kit lists them. */
+  kind: string
+  /** The number of ordinary records before the special part. */
+  first?: number | null
+  /** The size of the special part. */
+  size?: number | null
+  /** The number of ordinary records after the special part. */
+  after?: number | null
 }
 
 /** A record batch of a log, or a message of the formats 0 and 1. */
@@ -94,8 +106,8 @@ export interface Batches {
 
 /** A transaction without a client. */
 export interface BeginTransaction {
-  /** The time after which the coordinator aborts the transaction, in milliseconds. */
-  timeout_ms?: number
+  /** The seconds after which the coordinator aborts the transaction. */
+  timeout?: number
 }
 
 /** A broker of the cluster. */
@@ -232,6 +244,12 @@ export interface CountedRequests {
   count: number
 }
 
+/** The records to delete. */
+export interface DeleteRecords {
+  /** The new log start offset. */
+  before: number
+}
+
 /** A member to evict. */
 export interface EvictMember {
   /** The member id, or the group.instance.id. */
@@ -260,12 +278,6 @@ export interface Faults {
   faults: Array<Fault>
 }
 
-/** Followers. */
-export interface Followers {
-  /** The ids of the brokers. */
-  node_ids: Array<number>
-}
-
 /** The records for which a request waited. */
 export interface FoundRecords {
   /** The first n that match, by partition and offset. */
@@ -285,7 +297,7 @@ export interface Group {
   /** The positions, by topic and partition. */
   offsets: Array<GroupOffset>
   /** The sum of the lags. */
-  total_lag: number
+  lag: number
 }
 
 /** The position of a group in a partition. */
@@ -330,12 +342,6 @@ export interface LogDir {
   log_dir?: unknown
 }
 
-/** An offset. */
-export interface LogOffset {
-  /** The offset. */
-  offset: number
-}
-
 /** A position at the end of a topic. */
 export interface Mark {
   /** The mark, to pass as since. Its format may change. */
@@ -359,13 +365,13 @@ export interface Member {
 /** A new coordinator. */
 export interface MoveCoordinator {
   /** The broker. The default is another in-sync replica. */
-  node_id?: number | null
+  to?: number | null
 }
 
 /** A new leader. */
 export interface MoveLeader {
   /** The id of the broker. */
-  node_id: number
+  to: number
   /** Whether a replica that is not in sync may become the leader and lose records. */
   unclean?: boolean
 }
@@ -536,7 +542,7 @@ export interface Records {
 /** A replica of the partition, or all. */
 export interface Replica {
   /** The broker of the replica. The default is all replicas. */
-  node_id?: number | null
+  broker?: number | null
 }
 
 /** Replicas of a broker: all, those of one topic, or a single one. */
@@ -630,7 +636,7 @@ export interface RetentionResult {
 /** A rolling restart. */
 export interface Roll {
   /** The longest time to wait, in seconds. The default is 10. */
-  timeout_s?: number | null
+  timeout?: number | null
 }
 
 /** What to clean. */
@@ -718,19 +724,13 @@ export interface Settle {
   /** Whether no request may be in progress. */
   requests?: boolean
   /** The longest time to wait, in seconds. The default is 10. */
-  timeout_s?: number | null
+  timeout?: number | null
 }
 
-/** A layout of a log. */
-export interface ShapeLog {
-  /** The layout; the page on the test kit lists them. */
-  kind: string
-  /** The number of ordinary records before the special part. */
-  first?: number | null
-  /** The size of the special part. */
-  size?: number | null
-  /** The number of ordinary records after the special part. */
-  after?: number | null
+/** Followers. */
+export interface ShrinkIsr {
+  /** The ids of the brokers. */
+  brokers: Array<number>
 }
 
 /** A topic and its partitions. */
@@ -787,6 +787,12 @@ export interface Transactions {
   transactions: Array<Transaction>
 }
 
+/** The records to remove. */
+export interface TruncateLog {
+  /** The new log end offset. */
+  to: number
+}
+
 /** Requests that the brokers do not serve. */
 export interface Unsupported {
   /** The number of requests by API, as in {"ShareFetch": 2}. */
@@ -832,7 +838,7 @@ export interface WaitForCommit {
   /** The smallest committed offset. */
   offset: number
   /** The longest time to wait, in seconds. The default is 10. */
-  timeout_s?: number | null
+  timeout?: number | null
 }
 
 /** How often the fault must have fired. */
@@ -840,15 +846,15 @@ export interface WaitForFault {
   /** The number of times. */
   n?: number
   /** The longest time to wait, in seconds. The default is 10. */
-  timeout_s?: number | null
+  timeout?: number | null
 }
 
 /** A lag to wait for. */
 export interface WaitForLag {
-  /** The largest total lag. */
+  /** The largest lag. */
   lag?: number
   /** The longest time to wait, in seconds. The default is 10. */
-  timeout_s?: number | null
+  timeout?: number | null
 }
 
 /** What to wait for. Records match if they meet all conditions. */
@@ -876,7 +882,7 @@ export interface WaitForRecords {
   /** A mark, as returned by /mark. Records before it are skipped. */
   since?: string | null
   /** The longest time to wait, in seconds. The default is 10. */
-  timeout_s?: number | null
+  timeout?: number | null
   /** How keys and values are written: auto is text for UTF-8 and base64 for other bytes; base64 is always base64. */
   encoding?: string
 }
@@ -896,7 +902,7 @@ export interface WaitForRequests {
   /** Whether to return the decoded messages. */
   messages?: boolean
   /** The longest time to wait, in seconds. The default is 10. */
-  timeout_s?: number | null
+  timeout?: number | null
 }
 
 /** A state to wait for. */
@@ -904,7 +910,7 @@ export interface WaitForTransaction {
   /** The state; Dead if no producer has used the transactional id. */
   state: string
   /** The longest time to wait, in seconds. The default is 10. */
-  timeout_s?: number | null
+  timeout?: number | null
 }
 
 /** Members to wait for. */
@@ -912,7 +918,7 @@ export interface WaitUntilStable {
   /** The number of members. The default is at least one. */
   members?: number | null
   /** The longest time to wait, in seconds. The default is 10. */
-  timeout_s?: number | null
+  timeout?: number | null
 }
 
 /** The parameters of listTopics. */
@@ -1077,7 +1083,7 @@ export class Api {
   /** Commit other offsets for a group without members. The group is created if it does not exist. */
   seekGroup (groupId: string, body: SeekGroup): Promise<Group>
 
-  /** Wait until the total lag of a group is at most lag. */
+  /** Wait until the lag of a group is at most lag. */
   waitForLag (groupId: string, body: WaitForLag): Promise<Group>
 
   /** Wait until a group has a number of members, all with their assignments. */
@@ -1168,7 +1174,7 @@ export class Api {
   halfCloseConnection (id: string): Promise<void>
 
   /** Discard what the client sends, and send nothing. The connection stays open until the client closes it. */
-  silenceConnection (id: string): Promise<void>
+  blackHoleConnection (id: string): Promise<void>
 
   /** Return the faults that are set, and how often each has fired. */
   listFaults (): Promise<Faults>
@@ -1222,13 +1228,13 @@ export class Api {
   appendBatches (name: string, partition: number, body: AppendBatches): Promise<Partition>
 
   /** Append ordinary records around a special part, such as a gap of offsets or an aborted transaction. */
-  shapeLog (name: string, partition: number, body: ShapeLog): Promise<Partition>
+  appendLayout (name: string, partition: number, body: AppendLayout): Promise<Partition>
 
-  /** Advance the log start offset, as retention or DeleteRecords does. */
-  advanceLogStart (name: string, partition: number, body: LogOffset): Promise<Partition>
+  /** Delete the records before an offset, as retention or DeleteRecords does. */
+  deleteRecords (name: string, partition: number, body: DeleteRecords): Promise<Partition>
 
   /** Remove the records at and after an offset, as if a replica that lacked them had been elected leader. */
-  truncateLog (name: string, partition: number, body: LogOffset): Promise<Partition>
+  truncateLog (name: string, partition: number, body: TruncateLog): Promise<Partition>
 
   /** Keep the high watermark from advancing. Consumers do not see later records. */
   holdHighWatermark (name: string, partition: number, body: HoldHighWatermark): Promise<Partition>
@@ -1240,19 +1246,19 @@ export class Api {
   moveLeader (name: string, partition: number, body: MoveLeader): Promise<Partition>
 
   /** Start a new leader epoch with the same leader. */
-  startLeaderEpoch (name: string, partition: number): Promise<Partition>
+  newLeaderEpoch (name: string, partition: number): Promise<Partition>
 
   /** Take replicas of a partition offline, as if their disk had failed. */
   takeOffline (name: string, partition: number, body: Replica): Promise<Partition>
 
   /** Bring replicas that were taken offline back. */
-  bringOnline (name: string, partition: number, body: Replica): Promise<Partition>
+  releaseOfflineReplicas (name: string, partition: number, body: Replica): Promise<Partition>
 
   /** Remove followers from the in-sync replicas, and hold them back so that they stay out. */
-  shrinkIsr (name: string, partition: number, body: Followers): Promise<Partition>
+  shrinkIsr (name: string, partition: number, body: ShrinkIsr): Promise<Partition>
 
   /** Let the followers that are held back catch up and join the in-sync replicas again. */
-  expandIsr (name: string, partition: number): Promise<Partition>
+  releaseIsr (name: string, partition: number): Promise<Partition>
 
   /** Return the brokers, running or stopped. */
   listBrokers (): Promise<Brokers>
@@ -1276,13 +1282,13 @@ export class Api {
   refuseConnections (nodeId: number): Promise<void>
 
   /** Accept new connections to a broker again. */
-  acceptConnections (nodeId: number): Promise<void>
+  releaseConnections (nodeId: number): Promise<void>
 
   /** Make a log directory of a broker fail, as if its disk broke. Other in-sync replicas become leaders. */
   failLogDir (nodeId: number, body: LogDir): Promise<void>
 
   /** Repair a log directory that has failed, as if the broker was restarted: its logs are recovered. */
-  restoreLogDir (nodeId: number, body: LogDir): Promise<void>
+  releaseLogDir (nodeId: number, body: LogDir): Promise<void>
 
   /**
    * Restart every running broker, one after the other, each on the same port.

@@ -95,7 +95,7 @@ export class Api {
   }
 
   async moveGroupCoordinator (groupId, body) {
-    return await this.#call('POST', `/v1/groups/${encodeURIComponent(groupId)}/coordinator`, body)
+    return await this.#call('POST', `/v1/groups/${encodeURIComponent(groupId)}/move-coordinator`, body)
   }
 
   async settle (body) {
@@ -111,7 +111,7 @@ export class Api {
   }
 
   async moveTransactionCoordinator (transactionalId, body) {
-    return await this.#call('POST', `/v1/transactions/${encodeURIComponent(transactionalId)}/coordinator`, body)
+    return await this.#call('POST', `/v1/transactions/${encodeURIComponent(transactionalId)}/move-coordinator`, body)
   }
 
   async waitForTransaction (transactionalId, body) {
@@ -174,7 +174,7 @@ export class Api {
     return await this.#call('POST', `/v1/connections/${encodeURIComponent(id)}/half-close`)
   }
 
-  async silenceConnection (id) {
+  async blackHoleConnection (id) {
     return await this.#call('POST', `/v1/connections/${encodeURIComponent(id)}/black-hole`)
   }
 
@@ -234,12 +234,12 @@ export class Api {
     return await this.#call('POST', `/v1/topics/${encodeURIComponent(name)}/partitions/${encodeURIComponent(partition)}/append-batches`, body)
   }
 
-  async shapeLog (name, partition, body) {
-    return await this.#call('POST', `/v1/topics/${encodeURIComponent(name)}/partitions/${encodeURIComponent(partition)}/shape`, body)
+  async appendLayout (name, partition, body) {
+    return await this.#call('POST', `/v1/topics/${encodeURIComponent(name)}/partitions/${encodeURIComponent(partition)}/layout`, body)
   }
 
-  async advanceLogStart (name, partition, body) {
-    return await this.#call('POST', `/v1/topics/${encodeURIComponent(name)}/partitions/${encodeURIComponent(partition)}/advance-log-start`, body)
+  async deleteRecords (name, partition, body) {
+    return await this.#call('POST', `/v1/topics/${encodeURIComponent(name)}/partitions/${encodeURIComponent(partition)}/delete-records`, body)
   }
 
   async truncateLog (name, partition, body) {
@@ -251,14 +251,14 @@ export class Api {
   }
 
   async releaseHighWatermark (name, partition) {
-    return await this.#call('POST', `/v1/topics/${encodeURIComponent(name)}/partitions/${encodeURIComponent(partition)}/release-high-watermark`)
+    return await this.#call('POST', `/v1/topics/${encodeURIComponent(name)}/partitions/${encodeURIComponent(partition)}/hold-high-watermark/release`)
   }
 
   async moveLeader (name, partition, body) {
-    return await this.#call('POST', `/v1/topics/${encodeURIComponent(name)}/partitions/${encodeURIComponent(partition)}/leader`, body)
+    return await this.#call('POST', `/v1/topics/${encodeURIComponent(name)}/partitions/${encodeURIComponent(partition)}/move-leader`, body)
   }
 
-  async startLeaderEpoch (name, partition) {
+  async newLeaderEpoch (name, partition) {
     return await this.#call('POST', `/v1/topics/${encodeURIComponent(name)}/partitions/${encodeURIComponent(partition)}/new-leader-epoch`)
   }
 
@@ -266,16 +266,16 @@ export class Api {
     return await this.#call('POST', `/v1/topics/${encodeURIComponent(name)}/partitions/${encodeURIComponent(partition)}/take-offline`, body)
   }
 
-  async bringOnline (name, partition, body) {
-    return await this.#call('POST', `/v1/topics/${encodeURIComponent(name)}/partitions/${encodeURIComponent(partition)}/bring-online`, body)
+  async releaseOfflineReplicas (name, partition, body) {
+    return await this.#call('POST', `/v1/topics/${encodeURIComponent(name)}/partitions/${encodeURIComponent(partition)}/take-offline/release`, body)
   }
 
   async shrinkIsr (name, partition, body) {
     return await this.#call('POST', `/v1/topics/${encodeURIComponent(name)}/partitions/${encodeURIComponent(partition)}/shrink-isr`, body)
   }
 
-  async expandIsr (name, partition) {
-    return await this.#call('POST', `/v1/topics/${encodeURIComponent(name)}/partitions/${encodeURIComponent(partition)}/expand-isr`)
+  async releaseIsr (name, partition) {
+    return await this.#call('POST', `/v1/topics/${encodeURIComponent(name)}/partitions/${encodeURIComponent(partition)}/shrink-isr/release`)
   }
 
   async listBrokers () {
@@ -299,23 +299,23 @@ export class Api {
   }
 
   async releaseReplication (nodeId, body) {
-    return await this.#call('POST', `/v1/brokers/${encodeURIComponent(nodeId)}/release-replication`, body)
+    return await this.#call('POST', `/v1/brokers/${encodeURIComponent(nodeId)}/hold-replication/release`, body)
   }
 
   async refuseConnections (nodeId) {
     return await this.#call('POST', `/v1/brokers/${encodeURIComponent(nodeId)}/refuse-connections`)
   }
 
-  async acceptConnections (nodeId) {
-    return await this.#call('POST', `/v1/brokers/${encodeURIComponent(nodeId)}/accept-connections`)
+  async releaseConnections (nodeId) {
+    return await this.#call('POST', `/v1/brokers/${encodeURIComponent(nodeId)}/refuse-connections/release`)
   }
 
   async failLogDir (nodeId, body) {
     return await this.#call('POST', `/v1/brokers/${encodeURIComponent(nodeId)}/fail-log-dir`, body)
   }
 
-  async restoreLogDir (nodeId, body) {
-    return await this.#call('POST', `/v1/brokers/${encodeURIComponent(nodeId)}/restore-log-dir`, body)
+  async releaseLogDir (nodeId, body) {
+    return await this.#call('POST', `/v1/brokers/${encodeURIComponent(nodeId)}/fail-log-dir/release`, body)
   }
 
   async rollBrokers (body) {

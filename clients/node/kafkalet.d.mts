@@ -209,7 +209,7 @@ export class Group {
   /** Resolves to the state, members, committed offsets and lag of the group. */
   state (): Promise<GroupState>
 
-  /** Waits until the total lag is at most `lag`; 0 by default. */
+  /** Waits until the lag is at most `lag`; 0 by default. */
   waitForLag (lag?: number, timeout?: Timeout): Promise<GroupState>
 
   /** Waits until the group has a number of members, by default at least one, all with their assignments. */

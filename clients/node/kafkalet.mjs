@@ -56,7 +56,7 @@ export class Broker {
   }
 
   async settle ({ timeoutMs } = {}) {
-    await this.api.settle({ timeout_s: seconds(timeoutMs) })
+    await this.api.settle({ timeout: seconds(timeoutMs) })
   }
 
   async openTransaction (transactionalId) {
@@ -179,7 +179,7 @@ export class Topic {
       isolation,
       since,
       partition,
-      timeout_s: seconds(timeoutMs),
+      timeout: seconds(timeoutMs),
       encoding: 'base64'
     })
     return records.map(record => new Record(record))
@@ -216,11 +216,11 @@ export class Group {
   }
 
   async waitForLag (lag = 0, { timeoutMs } = {}) {
-    return new GroupState(await this.#api.waitForLag(this.id, { lag, timeout_s: seconds(timeoutMs) }))
+    return new GroupState(await this.#api.waitForLag(this.id, { lag, timeout: seconds(timeoutMs) }))
   }
 
   async waitUntilStable ({ members, timeoutMs } = {}) {
-    return new GroupState(await this.#api.waitUntilStable(this.id, { members, timeout_s: seconds(timeoutMs) }))
+    return new GroupState(await this.#api.waitUntilStable(this.id, { members, timeout: seconds(timeoutMs) }))
   }
 
   async evict (member) {
@@ -290,7 +290,7 @@ export class Fault {
   }
 
   async wait (n = 1, { timeoutMs } = {}) {
-    await this.#api.waitForFault(this.id, { n, timeout_s: seconds(timeoutMs) })
+    await this.#api.waitForFault(this.id, { n, timeout: seconds(timeoutMs) })
   }
 
   async release () {

@@ -13,7 +13,7 @@ export async function correct (broker: Broker): Promise<void> {
   await transaction.send('orders', text, { value: 'b' })
   await fault.wait(1, { timeoutMs: 100 })
   const leader: number | null = (await broker.api.getPartition('orders', 0)).leader
-  await broker.api.moveLeader('orders', 0, { node_id: leader ?? 1 })
+  await broker.api.moveLeader('orders', 0, { to: leader ?? 1 })
 }
 
 export async function wrong (broker: Broker): Promise<void> {

@@ -255,8 +255,8 @@ func TestRequestIsHeld(t *testing.T) {
 // --8<-- [start:gap]
 func TestReaderSkipsGaps(t *testing.T) {
 	kafka := kafkalet.ForTest(t, kafkalet.Options{Topics: []string{"orders:1"}})
-	gap := api.ShapeLog{Kind: "gap", First: api.Ptr[int64](5), Size: api.Ptr[int64](3), After: api.Ptr[int64](2)}
-	kafka.API(t).ShapeLog("orders", 0, gap)
+	gap := api.AppendLayout{Kind: "gap", First: api.Ptr[int64](5), Size: api.Ptr[int64](3), After: api.Ptr[int64](2)}
+	kafka.API(t).AppendLayout("orders", 0, gap)
 	consume(t, application(t, kafka, member()...), 7) // the records at the offsets 0 to 4, 8 and 9
 }
 

@@ -191,7 +191,7 @@ test('a request is held', async () => {
 // --8<-- [start:gap]
 test('a reader skips gaps', async () => {
   await kafka.topic('orders').create({ partitions: 1 })
-  await kafka.api.shapeLog('orders', 0, { kind: 'gap', first: 5, size: 3, after: 2 })
+  await kafka.api.appendLayout('orders', 0, { kind: 'gap', first: 5, size: 3, after: 2 })
   const offsets = (await consume(7)).map(message => Number(message.offset))
   assert.deepEqual(offsets, [0, 1, 2, 3, 4, 8, 9])
 })

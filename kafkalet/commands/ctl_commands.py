@@ -1,7 +1,7 @@
 """The commands of `kafkalet ctl`, derived from the operations of the control API.
 
 An operation is a command: `POST /v1/topics/{name}/partitions/{partition}/truncate` is `partition truncate TOPIC
-PARTITION OFFSET`. Parameters of the path and required fields are words; other parameters and fields are options. FORMS
+PARTITION TO`. Parameters of the path and required fields are words; other parameters and fields are options. FORMS
 has the exceptions. The operations are read from the OpenAPI document, because their declarations import the broker.
 """
 
@@ -29,7 +29,8 @@ MAX_JSON_BYTES = 8 << 20
 """Records whose JSON is larger than this together are sent in several requests. The API accepts 16 MiB."""
 
 Schema = Mapping[str, Any]
-UNITS = {"_s": "SECONDS", "_ms": "MS"}
+UNITS = {"timeout": "SECONDS", "delay": "SECONDS", "throttle": "SECONDS"}
+"""The words of durations. The name of another duration ends in `_ms`."""
 
 
 @cache
@@ -308,7 +309,7 @@ class Command:
 
     def ask(self, client: ControlClient, given: Given, data: bytes | None = None) -> Json:
         """Send the request of the operation."""
-        timeout_s = given.body.get("timeout_s", 0.0) + MAX_WAIT_S if "408" in self.operation["responses"] else 0.0
+        timeout_s = given.body.get("timeout", 0.0) + MAX_WAIT_S if "408" in self.operation["responses"] else 0.0
         return client.ask(
             self.method,
             re.sub(r"\{\w+\}", "{}", self.template),
@@ -323,9 +324,9 @@ class Command:
 def _input(name: str, place: str, given: Json, collection: str = "", others: Iterable[str] = ()) -> Input:
     """Return a parameter or a field. `collection` is the part of the path that a name or id belongs to."""
     schema = resolved(given["schema"])
-    option, unit = name.replace("_", "-"), ""
-    if (suffix := f"_{name.rpartition('_')[2]}") in UNITS and name.removesuffix(suffix) not in others:
-        option, unit = name.removesuffix(suffix).replace("_", "-"), UNITS[suffix]
+    option, unit = name.replace("_", "-"), UNITS.get(name, "")
+    if name.endswith("_ms") and name.removesuffix("_ms") not in others:
+        option, unit = option.removesuffix("-ms"), "MS"
     item = resolved(schema["items"]) if "items" in schema else schema
     if schema.get("type") == "array" or any(resolved(each).get("type") == "array" for each in schema.get("anyOf", ())):
         option = option.removesuffix("s")
@@ -352,6 +353,8 @@ def _name(method: str, template: str, operation_id: str) -> str:
         return parts[0] if method == "GET" or not noun or not parts[0].endswith("s") else f"{noun} {verb}"
     if parts[-1].startswith("{"):
         return f"{parts[-2].removesuffix('s')} {'show' if method == 'GET' else verb}"
+    if parts[-1] == "release" and not parts[-2].startswith("{"):  # undoes the operation before it
+        parts = [*parts[:-2], "-".join(re.findall("[a-z]+|[A-Z][a-z]*", operation_id)).lower()]
     has_owner = parts[-2].startswith("{")
     return f"{parts[-3].removesuffix('s') if has_owner else parts[-2]} {parts[-1]}"
 
@@ -421,7 +424,7 @@ def _advance_clock(client: ControlClient, command: Command, given: Given) -> Jso
     return command.ask(client, given._replace(body={**given.body, **duration(given.extra[0])}))
 
 
-DURATION_UNITS = {"ms": "ms", "s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+DURATION_UNITS = {"ms": "milliseconds", "s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 def duration(text: str) -> dict[str, float]:

@@ -230,7 +230,7 @@ class View:
     def _groups(self) -> list[Line]:
         lines: list[Line] = []
         for group in self._state.sorted("groups"):
-            lag = group["total_lag"]
+            lag = group["lag"]
             behind = [each for each in group["offsets"] if each["lag"]]
             where = ", ".join(f"{plain(each['topic'])}-{each['partition']} {each['lag']}" for each in behind)
             lines.append(

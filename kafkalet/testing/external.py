@@ -407,7 +407,7 @@ class ExternalGroup:
         return sum(self.lags.values())
 
     def wait_for_lag(self, lag: int = 0, timeout: float | None = None) -> Self:
-        """Wait until the total lag is at most `lag`, and at least one partition is known.
+        """Wait until the lag is at most `lag`, and at least one partition is known.
 
         Raises AssertionError after `timeout` seconds (by default `cluster.timeout`).
         """

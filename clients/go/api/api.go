@@ -54,7 +54,7 @@ func query(fields any) string {
 // AbortTransaction: options of an abort.
 type AbortTransaction struct {
 	// The longest time to wait, in seconds. The default is 10.
-	TimeoutS *float64 `json:"timeout_s,omitempty"`
+	Timeout *float64 `json:"timeout,omitempty"`
 }
 
 // Acls: aCLs.
@@ -72,7 +72,7 @@ type AddPartitions struct {
 // AdvanceClock: how far to advance the clock: the sum of these times.
 type AdvanceClock struct {
 	// Milliseconds.
-	Ms float64 `json:"ms,omitempty"`
+	Milliseconds float64 `json:"milliseconds,omitempty"`
 
 	// Seconds.
 	Seconds float64 `json:"seconds,omitempty"`
@@ -94,6 +94,21 @@ type AdvanceClock struct {
 type AppendBatches struct {
 	// The bytes as base64: batches of format 2, or messages of format 0 or 1.
 	Data string `json:"data"`
+}
+
+// AppendLayout: a layout of a log.
+type AppendLayout struct {
+	// The layout; the page on the test kit lists them.
+	Kind string `json:"kind"`
+
+	// The number of ordinary records before the special part.
+	First *int64 `json:"first,omitempty"`
+
+	// The size of the special part.
+	Size *int64 `json:"size,omitempty"`
+
+	// The number of ordinary records after the special part.
+	After *int64 `json:"after,omitempty"`
 }
 
 // Batch: a record batch of a log, or a message of the formats 0 and 1.
@@ -167,8 +182,8 @@ type Batches struct {
 
 // BeginTransaction: a transaction without a client.
 type BeginTransaction struct {
-	// The time after which the coordinator aborts the transaction, in milliseconds.
-	TimeoutMs *int64 `json:"timeout_ms,omitempty"`
+	// The seconds after which the coordinator aborts the transaction.
+	Timeout *float64 `json:"timeout,omitempty"`
 }
 
 // Broker: a broker of the cluster.
@@ -333,6 +348,12 @@ type CountedRequests struct {
 	Count int64 `json:"count"`
 }
 
+// DeleteRecords: the records to delete.
+type DeleteRecords struct {
+	// The new log start offset.
+	Before int64 `json:"before"`
+}
+
 // EvictMember: a member to evict.
 type EvictMember struct {
 	// The member id, or the group.instance.id.
@@ -366,12 +387,6 @@ type Faults struct {
 	Faults []Fault `json:"faults"`
 }
 
-// Followers: followers.
-type Followers struct {
-	// The ids of the brokers.
-	NodeIDs []int64 `json:"node_ids"`
-}
-
 // FoundRecords: the records for which a request waited.
 type FoundRecords struct {
 	// The first n that match, by partition and offset.
@@ -396,7 +411,7 @@ type Group struct {
 	Offsets []GroupOffset `json:"offsets"`
 
 	// The sum of the lags.
-	TotalLag int64 `json:"total_lag"`
+	Lag int64 `json:"lag"`
 }
 
 // GroupOffset: the position of a group in a partition.
@@ -447,12 +462,6 @@ type LogDir struct {
 	LogDir any `json:"log_dir,omitempty"`
 }
 
-// LogOffset: an offset.
-type LogOffset struct {
-	// The offset.
-	Offset int64 `json:"offset"`
-}
-
 // Mark: a position at the end of a topic.
 type Mark struct {
 	// The mark, to pass as since. Its format may change.
@@ -480,13 +489,13 @@ type Member struct {
 // MoveCoordinator: a new coordinator.
 type MoveCoordinator struct {
 	// The broker. The default is another in-sync replica.
-	NodeID *int64 `json:"node_id,omitempty"`
+	To *int64 `json:"to,omitempty"`
 }
 
 // MoveLeader: a new leader.
 type MoveLeader struct {
 	// The id of the broker.
-	NodeID int64 `json:"node_id"`
+	To int64 `json:"to"`
 
 	// Whether a replica that is not in sync may become the leader and lose records.
 	Unclean bool `json:"unclean,omitempty"`
@@ -715,7 +724,7 @@ type Records struct {
 // Replica: a replica of the partition, or all.
 type Replica struct {
 	// The broker of the replica. The default is all replicas.
-	NodeID *int64 `json:"node_id,omitempty"`
+	Broker *int64 `json:"broker,omitempty"`
 }
 
 // Replicas: replicas of a broker: all, those of one topic, or a single one.
@@ -832,7 +841,7 @@ type RetentionResult struct {
 // Roll: a rolling restart.
 type Roll struct {
 	// The longest time to wait, in seconds. The default is 10.
-	TimeoutS *float64 `json:"timeout_s,omitempty"`
+	Timeout *float64 `json:"timeout,omitempty"`
 }
 
 // RunCleaner: what to clean.
@@ -937,22 +946,13 @@ type Settle struct {
 	Requests *bool `json:"requests,omitempty"`
 
 	// The longest time to wait, in seconds. The default is 10.
-	TimeoutS *float64 `json:"timeout_s,omitempty"`
+	Timeout *float64 `json:"timeout,omitempty"`
 }
 
-// ShapeLog: a layout of a log.
-type ShapeLog struct {
-	// The layout; the page on the test kit lists them.
-	Kind string `json:"kind"`
-
-	// The number of ordinary records before the special part.
-	First *int64 `json:"first,omitempty"`
-
-	// The size of the special part.
-	Size *int64 `json:"size,omitempty"`
-
-	// The number of ordinary records after the special part.
-	After *int64 `json:"after,omitempty"`
+// ShrinkIsr: followers.
+type ShrinkIsr struct {
+	// The ids of the brokers.
+	Brokers []int64 `json:"brokers"`
 }
 
 // Topic: a topic and its partitions.
@@ -1021,6 +1021,12 @@ type Transactions struct {
 	Transactions []Transaction `json:"transactions"`
 }
 
+// TruncateLog: the records to remove.
+type TruncateLog struct {
+	// The new log end offset.
+	To int64 `json:"to"`
+}
+
 // Unsupported: requests that the brokers do not serve.
 type Unsupported struct {
 	// The number of requests by API, as in {"ShareFetch": 2}.
@@ -1075,7 +1081,7 @@ type WaitForCommit struct {
 	Offset int64 `json:"offset"`
 
 	// The longest time to wait, in seconds. The default is 10.
-	TimeoutS *float64 `json:"timeout_s,omitempty"`
+	Timeout *float64 `json:"timeout,omitempty"`
 }
 
 // WaitForFault: how often the fault must have fired.
@@ -1084,16 +1090,16 @@ type WaitForFault struct {
 	N *int64 `json:"n,omitempty"`
 
 	// The longest time to wait, in seconds. The default is 10.
-	TimeoutS *float64 `json:"timeout_s,omitempty"`
+	Timeout *float64 `json:"timeout,omitempty"`
 }
 
 // WaitForLag: a lag to wait for.
 type WaitForLag struct {
-	// The largest total lag.
+	// The largest lag.
 	Lag int64 `json:"lag,omitempty"`
 
 	// The longest time to wait, in seconds. The default is 10.
-	TimeoutS *float64 `json:"timeout_s,omitempty"`
+	Timeout *float64 `json:"timeout,omitempty"`
 }
 
 // WaitForRecords: what to wait for. Records match if they meet all conditions.
@@ -1132,7 +1138,7 @@ type WaitForRecords struct {
 	Since *string `json:"since,omitempty"`
 
 	// The longest time to wait, in seconds. The default is 10.
-	TimeoutS *float64 `json:"timeout_s,omitempty"`
+	Timeout *float64 `json:"timeout,omitempty"`
 
 	// How keys and values are written: auto is text for UTF-8 and base64 for other bytes; base64 is always
 	// base64.
@@ -1160,7 +1166,7 @@ type WaitForRequests struct {
 	Messages bool `json:"messages,omitempty"`
 
 	// The longest time to wait, in seconds. The default is 10.
-	TimeoutS *float64 `json:"timeout_s,omitempty"`
+	Timeout *float64 `json:"timeout,omitempty"`
 }
 
 // WaitForTransaction: a state to wait for.
@@ -1169,7 +1175,7 @@ type WaitForTransaction struct {
 	State string `json:"state"`
 
 	// The longest time to wait, in seconds. The default is 10.
-	TimeoutS *float64 `json:"timeout_s,omitempty"`
+	Timeout *float64 `json:"timeout,omitempty"`
 }
 
 // WaitUntilStable: members to wait for.
@@ -1178,7 +1184,7 @@ type WaitUntilStable struct {
 	Members *int64 `json:"members,omitempty"`
 
 	// The longest time to wait, in seconds. The default is 10.
-	TimeoutS *float64 `json:"timeout_s,omitempty"`
+	Timeout *float64 `json:"timeout,omitempty"`
 }
 
 // GetCluster: return the brokers, their addresses and the emulated release.
@@ -1371,7 +1377,7 @@ func (api API) SeekGroup(groupId string, body SeekGroup) Group {
 	return result
 }
 
-// WaitForLag: wait until the total lag of a group is at most lag.
+// WaitForLag: wait until the lag of a group is at most lag.
 func (api API) WaitForLag(groupId string, body WaitForLag) Group {
 	api.T.Helper()
 	var result Group
@@ -1401,7 +1407,7 @@ func (api API) WaitForCommit(groupId string, body WaitForCommit) Group {
 func (api API) MoveGroupCoordinator(groupId string, body MoveCoordinator) Coordinator {
 	api.T.Helper()
 	var result Coordinator
-	api.call("POST", fmt.Sprintf("/v1/groups/%v/coordinator", url.PathEscape(groupId)), body, &result)
+	api.call("POST", fmt.Sprintf("/v1/groups/%v/move-coordinator", url.PathEscape(groupId)), body, &result)
 	return result
 }
 
@@ -1437,7 +1443,7 @@ func (api API) GetTransaction(transactionalId string) Transaction {
 func (api API) MoveTransactionCoordinator(transactionalId string, body MoveCoordinator) Coordinator {
 	api.T.Helper()
 	var result Coordinator
-	api.call("POST", fmt.Sprintf("/v1/transactions/%v/coordinator", url.PathEscape(transactionalId)), body, &result)
+	api.call("POST", fmt.Sprintf("/v1/transactions/%v/move-coordinator", url.PathEscape(transactionalId)), body, &result)
 	return result
 }
 
@@ -1604,9 +1610,9 @@ func (api API) HalfCloseConnection(id string) {
 	api.call("POST", fmt.Sprintf("/v1/connections/%v/half-close", url.PathEscape(id)), nil, nil)
 }
 
-// SilenceConnection: discard what the client sends, and send nothing. The connection stays open until the
+// BlackHoleConnection: discard what the client sends, and send nothing. The connection stays open until the
 // client closes it.
-func (api API) SilenceConnection(id string) {
+func (api API) BlackHoleConnection(id string) {
 	api.T.Helper()
 	api.call("POST", fmt.Sprintf("/v1/connections/%v/black-hole", url.PathEscape(id)), nil, nil)
 }
@@ -1739,26 +1745,26 @@ func (api API) AppendBatches(name string, partition int64, body AppendBatches) P
 	return result
 }
 
-// ShapeLog: append ordinary records around a special part, such as a gap of offsets or an aborted
+// AppendLayout: append ordinary records around a special part, such as a gap of offsets or an aborted
 // transaction.
-func (api API) ShapeLog(name string, partition int64, body ShapeLog) Partition {
+func (api API) AppendLayout(name string, partition int64, body AppendLayout) Partition {
 	api.T.Helper()
 	var result Partition
-	api.call("POST", fmt.Sprintf("/v1/topics/%v/partitions/%v/shape", url.PathEscape(name), partition), body, &result)
+	api.call("POST", fmt.Sprintf("/v1/topics/%v/partitions/%v/layout", url.PathEscape(name), partition), body, &result)
 	return result
 }
 
-// AdvanceLogStart: advance the log start offset, as retention or DeleteRecords does.
-func (api API) AdvanceLogStart(name string, partition int64, body LogOffset) Partition {
+// DeleteRecords: delete the records before an offset, as retention or DeleteRecords does.
+func (api API) DeleteRecords(name string, partition int64, body DeleteRecords) Partition {
 	api.T.Helper()
 	var result Partition
-	api.call("POST", fmt.Sprintf("/v1/topics/%v/partitions/%v/advance-log-start", url.PathEscape(name), partition), body, &result)
+	api.call("POST", fmt.Sprintf("/v1/topics/%v/partitions/%v/delete-records", url.PathEscape(name), partition), body, &result)
 	return result
 }
 
 // TruncateLog: remove the records at and after an offset, as if a replica that lacked them had been elected
 // leader.
-func (api API) TruncateLog(name string, partition int64, body LogOffset) Partition {
+func (api API) TruncateLog(name string, partition int64, body TruncateLog) Partition {
 	api.T.Helper()
 	var result Partition
 	api.call("POST", fmt.Sprintf("/v1/topics/%v/partitions/%v/truncate", url.PathEscape(name), partition), body, &result)
@@ -1777,7 +1783,7 @@ func (api API) HoldHighWatermark(name string, partition int64, body HoldHighWate
 func (api API) ReleaseHighWatermark(name string, partition int64) Partition {
 	api.T.Helper()
 	var result Partition
-	api.call("POST", fmt.Sprintf("/v1/topics/%v/partitions/%v/release-high-watermark", url.PathEscape(name), partition), nil, &result)
+	api.call("POST", fmt.Sprintf("/v1/topics/%v/partitions/%v/hold-high-watermark/release", url.PathEscape(name), partition), nil, &result)
 	return result
 }
 
@@ -1785,12 +1791,12 @@ func (api API) ReleaseHighWatermark(name string, partition int64) Partition {
 func (api API) MoveLeader(name string, partition int64, body MoveLeader) Partition {
 	api.T.Helper()
 	var result Partition
-	api.call("POST", fmt.Sprintf("/v1/topics/%v/partitions/%v/leader", url.PathEscape(name), partition), body, &result)
+	api.call("POST", fmt.Sprintf("/v1/topics/%v/partitions/%v/move-leader", url.PathEscape(name), partition), body, &result)
 	return result
 }
 
-// StartLeaderEpoch: start a new leader epoch with the same leader.
-func (api API) StartLeaderEpoch(name string, partition int64) Partition {
+// NewLeaderEpoch: start a new leader epoch with the same leader.
+func (api API) NewLeaderEpoch(name string, partition int64) Partition {
 	api.T.Helper()
 	var result Partition
 	api.call("POST", fmt.Sprintf("/v1/topics/%v/partitions/%v/new-leader-epoch", url.PathEscape(name), partition), nil, &result)
@@ -1805,27 +1811,27 @@ func (api API) TakeOffline(name string, partition int64, body Replica) Partition
 	return result
 }
 
-// BringOnline: bring replicas that were taken offline back.
-func (api API) BringOnline(name string, partition int64, body Replica) Partition {
+// ReleaseOfflineReplicas: bring replicas that were taken offline back.
+func (api API) ReleaseOfflineReplicas(name string, partition int64, body Replica) Partition {
 	api.T.Helper()
 	var result Partition
-	api.call("POST", fmt.Sprintf("/v1/topics/%v/partitions/%v/bring-online", url.PathEscape(name), partition), body, &result)
+	api.call("POST", fmt.Sprintf("/v1/topics/%v/partitions/%v/take-offline/release", url.PathEscape(name), partition), body, &result)
 	return result
 }
 
 // ShrinkISR: remove followers from the in-sync replicas, and hold them back so that they stay out.
-func (api API) ShrinkISR(name string, partition int64, body Followers) Partition {
+func (api API) ShrinkISR(name string, partition int64, body ShrinkIsr) Partition {
 	api.T.Helper()
 	var result Partition
 	api.call("POST", fmt.Sprintf("/v1/topics/%v/partitions/%v/shrink-isr", url.PathEscape(name), partition), body, &result)
 	return result
 }
 
-// ExpandISR: let the followers that are held back catch up and join the in-sync replicas again.
-func (api API) ExpandISR(name string, partition int64) Partition {
+// ReleaseISR: let the followers that are held back catch up and join the in-sync replicas again.
+func (api API) ReleaseISR(name string, partition int64) Partition {
 	api.T.Helper()
 	var result Partition
-	api.call("POST", fmt.Sprintf("/v1/topics/%v/partitions/%v/expand-isr", url.PathEscape(name), partition), nil, &result)
+	api.call("POST", fmt.Sprintf("/v1/topics/%v/partitions/%v/shrink-isr/release", url.PathEscape(name), partition), nil, &result)
 	return result
 }
 
@@ -1870,7 +1876,7 @@ func (api API) HoldReplication(nodeId int64, body Replicas) {
 // ReleaseReplication: undo a hold-replication with the same body. The replicas catch up before the response.
 func (api API) ReleaseReplication(nodeId int64, body Replicas) {
 	api.T.Helper()
-	api.call("POST", fmt.Sprintf("/v1/brokers/%v/release-replication", nodeId), body, nil)
+	api.call("POST", fmt.Sprintf("/v1/brokers/%v/hold-replication/release", nodeId), body, nil)
 }
 
 // RefuseConnections: refuse new connections to a broker. Open connections continue.
@@ -1879,10 +1885,10 @@ func (api API) RefuseConnections(nodeId int64) {
 	api.call("POST", fmt.Sprintf("/v1/brokers/%v/refuse-connections", nodeId), nil, nil)
 }
 
-// AcceptConnections: accept new connections to a broker again.
-func (api API) AcceptConnections(nodeId int64) {
+// ReleaseConnections: accept new connections to a broker again.
+func (api API) ReleaseConnections(nodeId int64) {
 	api.T.Helper()
-	api.call("POST", fmt.Sprintf("/v1/brokers/%v/accept-connections", nodeId), nil, nil)
+	api.call("POST", fmt.Sprintf("/v1/brokers/%v/refuse-connections/release", nodeId), nil, nil)
 }
 
 // FailLogDir: make a log directory of a broker fail, as if its disk broke. Other in-sync replicas become
@@ -1892,11 +1898,11 @@ func (api API) FailLogDir(nodeId int64, body LogDir) {
 	api.call("POST", fmt.Sprintf("/v1/brokers/%v/fail-log-dir", nodeId), body, nil)
 }
 
-// RestoreLogDir: repair a log directory that has failed, as if the broker was restarted: its logs are
+// ReleaseLogDir: repair a log directory that has failed, as if the broker was restarted: its logs are
 // recovered.
-func (api API) RestoreLogDir(nodeId int64, body LogDir) {
+func (api API) ReleaseLogDir(nodeId int64, body LogDir) {
 	api.T.Helper()
-	api.call("POST", fmt.Sprintf("/v1/brokers/%v/restore-log-dir", nodeId), body, nil)
+	api.call("POST", fmt.Sprintf("/v1/brokers/%v/fail-log-dir/release", nodeId), body, nil)
 }
 
 // RollBrokers: restart every running broker, one after the other, each on the same port.

@@ -116,13 +116,13 @@ function brokersCard() {
 
   function createBroker({ node_id: id }) {
     const cells = ["address", "rack", "state"].map((name) => h("td", { class: name === "state" ? null : "mono" }));
-    const act = (what, body) => async () => {
-      if ((await attempt(error, () => api.post(api.path("v1", "brokers", id, what), body))) !== undefined) notify(`Broker ${id}: ${what.replace("-", " ")}.`);
+    const act = (...what) => async () => {
+      if ((await attempt(error, () => api.post(api.path("v1", "brokers", id, ...what)))) !== undefined) notify(`Broker ${id}: ${what.at(-1).replace("-", " ")}.`);
     };
     const toggle = h("button", { type: "button" });
     toggle.addEventListener("click", () => act(toggle.dataset.action)());
-    const hold = h("button", { type: "button", "aria-label": `Hold the replication of broker ${id}`, onclick: act("hold-replication", {}) }, "Hold replication");
-    const release = h("button", { type: "button", "aria-label": `Release the replication of broker ${id}`, onclick: act("release-replication", {}) }, "Release");
+    const hold = h("button", { type: "button", "aria-label": `Hold the replication of broker ${id}`, onclick: act("hold-replication") }, "Hold replication");
+    const release = h("button", { type: "button", "aria-label": `Release the replication of broker ${id}`, onclick: act("hold-replication", "release") }, "Release");
     const row = h("tr", null, h("th", { scope: "row" }, h("b", null, id)), cells, h("td", { class: "n" }, h("span", { class: "quick" }, toggle, hold, release)));
     return Object.assign(row, { texts: cells, toggle, hold, release });
   }

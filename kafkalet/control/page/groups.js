@@ -93,8 +93,8 @@ function updateGroup(element, group) {
   write(parts.state, group.state);
   parts.state.className = `tag ${group.state.toLowerCase()}`;
   write(parts.facts, `${group.protocol} protocol · ${plural(group.members.length, "member")}`);
-  write(parts.lag, `lag ${number(group.total_lag)}`);
-  parts.lag.className = group.total_lag > 0 ? "warn" : "good";
+  write(parts.lag, `lag ${number(group.lag)}`);
+  parts.lag.className = group.lag > 0 ? "warn" : "good";
   const isEmpty = group.members.length === 0;
   parts.rebalance.hidden = isEmpty;
   for (const button of [parts.toStart, parts.toEnd, parts.remove]) button.hidden = !isEmpty;

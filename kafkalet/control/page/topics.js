@@ -384,7 +384,7 @@ function partitionDetail() {
               type: "button",
               disabled: !state.isr.includes(node),
               title: state.isr.includes(node) ? "" : "The replica is not in sync",
-              onclick: () => attempt(error, () => api.post(`${place()}/leader`, { node_id: node })),
+              onclick: () => attempt(error, () => api.post(`${place()}/move-leader`, { to: node })),
             },
             `Elect ${node}`,
           ),

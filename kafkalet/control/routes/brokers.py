@@ -60,7 +60,7 @@ def hold_replication(call: Call, node_id: NodeId, topic: AnyTopic = None, partit
     call.cluster.hold_replication(node_id, topic, partition)
 
 
-@routes.post("/v1/brokers/{node_id}/release-replication", REPLICAS, name="Replicas")
+@routes.post("/v1/brokers/{node_id}/hold-replication/release", REPLICAS, name="Replicas")
 def release_replication(call: Call, node_id: NodeId, topic: AnyTopic = None, partition: AnyPartition = None) -> None:
     """Undo a `hold-replication` with the same body. The replicas catch up before the response."""
     get_broker(call, node_id)
@@ -76,8 +76,8 @@ def refuse_connections(call: Call, node_id: NodeId) -> None:
     server.call(lambda: server.refuse_connections(node_id))
 
 
-@routes.post("/v1/brokers/{node_id}/accept-connections")
-def accept_connections(call: Call, node_id: NodeId) -> None:
+@routes.post("/v1/brokers/{node_id}/refuse-connections/release")
+def release_connections(call: Call, node_id: NodeId) -> None:
     """Accept new connections to a broker again."""
     get_broker(call, node_id)
     server = call.cluster._server
@@ -98,8 +98,8 @@ def fail_log_dir(call: Call, node_id: NodeId, log_dir: LogDir = 0) -> None:
     call.cluster.fail_log_dir(log_dir, node_id)
 
 
-@routes.post("/v1/brokers/{node_id}/restore-log-dir", "A log directory of a broker.", name="LogDir")
-def restore_log_dir(call: Call, node_id: NodeId, log_dir: LogDir = 0) -> None:
+@routes.post("/v1/brokers/{node_id}/fail-log-dir/release", "A log directory of a broker.", name="LogDir")
+def release_log_dir(call: Call, node_id: NodeId, log_dir: LogDir = 0) -> None:
     """Repair a log directory that has failed, as if the broker was restarted: its logs are recovered."""
     get_broker(call, node_id)
     server = call.cluster._server
@@ -107,10 +107,10 @@ def restore_log_dir(call: Call, node_id: NodeId, log_dir: LogDir = 0) -> None:
 
 
 @routes.post("/v1/roll", "A rolling restart.", name="Roll", response=BROKERS, waits=True)
-def roll_brokers(call: Call, timeout_s: Timeout = None) -> Json:
+def roll_brokers(call: Call, timeout: Timeout = None) -> Json:
     """Restart every running broker, one after the other, each on the same port.
 
     After each restart, wait until the replicas of the broker are in sync.
     """
-    call.cluster.roll(timeout_s)
+    call.cluster.roll(timeout)
     return list_brokers(call)

@@ -39,7 +39,7 @@ def get_clock(call: Call) -> Json:
 @routes.post("/v1/clock/advance", "How far to advance the clock: the sum of these times.", response=CLOCK)
 def advance_clock(
     call: Call,
-    ms: Annotated[float, Number(0, MAX), "Milliseconds."] = 0,
+    milliseconds: Annotated[float, Number(0, MAX), "Milliseconds."] = 0,
     seconds: Annotated[float, Number(0, MAX), "Seconds."] = 0,
     minutes: Annotated[float, Number(0, MAX), "Minutes."] = 0,
     hours: Annotated[float, Number(0, MAX), "Hours."] = 0,
@@ -49,10 +49,10 @@ def advance_clock(
     ] = False,
 ) -> Json:
     """Advance the clock, and run everything that becomes due before the response: retention, timeouts, expiration."""
-    if days + (hours + minutes / 60 + (seconds + ms / 1000) / 3600) / 24 > MAX_DAYS:
+    if days + (hours + minutes / 60 + (seconds + milliseconds / 1000) / 3600) / 24 > MAX_DAYS:
         raise ValueError(f"the API advances the clock by at most {MAX_DAYS:g} days in one call")
     call.cluster.clock.advance(
-        milliseconds=ms, seconds=seconds, minutes=minutes, hours=hours, days=days, sessions=sessions
+        milliseconds=milliseconds, seconds=seconds, minutes=minutes, hours=hours, days=days, sessions=sessions
     )
     call.cluster._server.watchers.touch()
     return read_clock(call.cluster)

@@ -227,9 +227,9 @@ def wait_for_fault(
     call: Call,
     fault_id: FaultId,
     n: Annotated[int, Integer(1, INT32_MAX), "The number of times."] = 1,
-    timeout_s: Timeout = None,
+    timeout: Timeout = None,
 ) -> Json:
     """Wait until a fault has fired."""
     fault = _existing(call, fault_id)
-    fault.wait_until_fired(n, timeout_s)
+    fault.wait_until_fired(n, timeout)
     return _json(fault)

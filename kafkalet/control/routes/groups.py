@@ -60,7 +60,7 @@ GROUP = Object(
     Field("protocol", Text(), "`classic` or `consumer`."),
     Field("members", ListOf(MEMBER), "The members."),
     Field("offsets", ListOf(OFFSET), "The positions, by topic and partition."),
-    Field("total_lag", Integer(0), "The sum of the lags."),
+    Field("lag", Integer(0), "The sum of the lags."),
 )
 GROUPS = Object("Groups", "The groups.", Field("groups", ListOf(GROUP), "The groups, by id."))
 
@@ -107,7 +107,7 @@ def read_group(cluster: Cluster, group_id: str) -> Json | None:
             }
             for each in seen.lags
         ],
-        "total_lag": sum(each.lag for each in seen.lags),
+        "lag": sum(each.lag for each in seen.lags),
     }
 
 
@@ -175,10 +175,10 @@ def seek_group(
 
 @routes.post("/v1/groups/{group_id}/wait-for-lag", "A lag to wait for.", response=GROUP, waits=True)
 def wait_for_lag(
-    call: Call, group_id: GroupId, lag: Annotated[Int64, "The largest total lag."] = 0, timeout_s: Timeout = None
+    call: Call, group_id: GroupId, lag: Annotated[Int64, "The largest lag."] = 0, timeout: Timeout = None
 ) -> Json:
-    """Wait until the total lag of a group is at most `lag`."""
-    call.cluster.group(group_id).wait_for_lag(lag, timeout_s)
+    """Wait until the lag of a group is at most `lag`."""
+    call.cluster.group(group_id).wait_for_lag(lag, timeout)
     return get_group(call, group_id)
 
 
@@ -187,10 +187,10 @@ def wait_until_stable(
     call: Call,
     group_id: GroupId,
     members: Annotated[int | None, Integer(1, INT32_MAX), "The number of members. The default is at least one."] = None,
-    timeout_s: Timeout = None,
+    timeout: Timeout = None,
 ) -> Json:
     """Wait until a group has a number of members, all with their assignments."""
-    call.cluster.group(group_id).wait_until_stable(members, timeout_s)
+    call.cluster.group(group_id).wait_until_stable(members, timeout)
     return get_group(call, group_id)
 
 
@@ -202,21 +202,23 @@ def wait_for_commit(
     *,
     partition: Annotated[Int32, "The partition."] = 0,
     offset: Annotated[Int64, "The smallest committed offset."],
-    timeout_s: Timeout = None,
+    timeout: Timeout = None,
 ) -> Json:
     """Wait until the committed offset of a partition is at least `offset`."""
     group = call.cluster.group(group_id)
-    group.wait_for_commit(topic, partition, offset, timeout_s)
+    group.wait_for_commit(topic, partition, offset, timeout)
     return get_group(call, group_id)
 
 
-@routes.post("/v1/groups/{group_id}/coordinator", "A new coordinator.", name="MoveCoordinator", response=COORDINATOR)
-def move_group_coordinator(call: Call, group_id: GroupId, node_id: NewCoordinator = None) -> Json:
+@routes.post(
+    "/v1/groups/{group_id}/move-coordinator", "A new coordinator.", name="MoveCoordinator", response=COORDINATOR
+)
+def move_group_coordinator(call: Call, group_id: GroupId, to: NewCoordinator = None) -> Json:
     """Make another broker the coordinator of a group.
 
     Other groups in the same partition of __consumer_offsets move too.
     """
-    return {"node_id": call.cluster.move_coordinator(group=group_id, to=node_id)}
+    return {"node_id": call.cluster.move_coordinator(group=group_id, to=to)}
 
 
 @routes.post("/v1/settle", "What to wait for.", waits=True)
@@ -229,10 +231,10 @@ def settle(
     ] = True,
     transactions: Annotated[bool, "Whether no transaction may be open."] = True,
     requests: Annotated[bool, "Whether no request may be in progress."] = True,
-    timeout_s: Timeout = None,
+    timeout: Timeout = None,
 ) -> None:
     """Wait until the brokers are quiet: no request is in progress, no group has a lag, no transaction is open.
 
     A record that is missing after that will not arrive. The brokers cannot see a client that is between two requests.
     """
-    call.cluster.settle(timeout_s, groups=groups, transactions=transactions, requests=requests)
+    call.cluster.settle(timeout, groups=groups, transactions=transactions, requests=requests)

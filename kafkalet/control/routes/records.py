@@ -221,7 +221,7 @@ def wait_for_records(
     isolation: fields.IsolationLevel = "read_uncommitted",
     since_ms: Annotated[Int64 | None, "Skip records with an older timestamp."] = None,
     since: Since = None,
-    timeout_s: fields.Timeout = None,
+    timeout: fields.Timeout = None,
     encoding: OutputEncoding = "auto",
 ) -> Json:
     """Wait until records match, and return the first of them.
@@ -236,7 +236,7 @@ def wait_for_records(
         _where(value_contains, header),
         ANY if key is None else read_data(key, key_encoding, "key"),
         ANY if value is None else read_data(value, value_encoding, "value"),
-        timeout_s,
+        timeout,
         isolation=isolation,
         since=since_ms if since is None else read_mark(since, name),
         partition=partition,

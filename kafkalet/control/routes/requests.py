@@ -247,7 +247,7 @@ def wait_for_requests(
     topic: Annotated[str | None, "A topic that the request or the response names."] = None,
     errors: Annotated[list[str] | None, "Errors; the response must have one of them."] = None,
     messages: Annotated[bool, "Whether to return the decoded messages."] = False,
-    timeout_s: Timeout = None,
+    timeout: Timeout = None,
 ) -> Json:
     """Wait until clients have sent requests, and return them. Earlier requests count, unless they were cleared."""
     found = call.cluster.requests.wait_for(
@@ -256,7 +256,7 @@ def wait_for_requests(
         client_id=client_id,
         topic=topic,
         errors=errors,
-        timeout=timeout_s,
+        timeout=timeout,
     )
     return {"requests": [request_json(request, messages=messages) for request in found]}
 
@@ -300,6 +300,6 @@ def half_close_connection(call: Call, id: ConnectionId) -> None:  # noqa: A002 -
 
 
 @routes.post("/v1/connections/{id}/black-hole")
-def silence_connection(call: Call, id: ConnectionId) -> None:  # noqa: A002 - the name in the path
+def black_hole_connection(call: Call, id: ConnectionId) -> None:  # noqa: A002 - the name in the path
     """Discard what the client sends, and send nothing. The connection stays open until the client closes it."""
     _connection(call, id).black_hole()

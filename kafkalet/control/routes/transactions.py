@@ -12,7 +12,7 @@ from kafkalet.control.data import ENCODING, HEADER, read_data, read_headers
 from kafkalet.control.failures import Refusal
 from kafkalet.control.fields import COORDINATOR, Int32, Int64, NewCoordinator, Timeout
 from kafkalet.control.route import MAX_RECORDS_BYTES, Call, Routes
-from kafkalet.control.shapes import INT32_MAX, Field, Integer, Json, ListOf, Object, Text
+from kafkalet.control.shapes import INT32_MAX, Field, Integer, Json, ListOf, Number, Object, Text
 from kafkalet.testing.transaction import STATES
 
 from .groups import PLACE
@@ -88,17 +88,17 @@ def get_transaction(call: Call, transactional_id: TransactionalId) -> Json:
 
 
 @routes.post(
-    "/v1/transactions/{transactional_id}/coordinator",
+    "/v1/transactions/{transactional_id}/move-coordinator",
     "A new coordinator.",
     name="MoveCoordinator",
     response=COORDINATOR,
 )
-def move_transaction_coordinator(call: Call, transactional_id: TransactionalId, node_id: NewCoordinator = None) -> Json:
+def move_transaction_coordinator(call: Call, transactional_id: TransactionalId, to: NewCoordinator = None) -> Json:
     """Make another broker the coordinator of a transactional id.
 
     Other ids in the same partition of __transaction_state move too.
     """
-    return {"node_id": call.cluster.move_coordinator(transactional_id=transactional_id, to=node_id)}
+    return {"node_id": call.cluster.move_coordinator(transactional_id=transactional_id, to=to)}
 
 
 @routes.post("/v1/transactions/{transactional_id}/wait", "A state to wait for.", waits=True)
@@ -106,10 +106,10 @@ def wait_for_transaction(
     call: Call,
     transactional_id: TransactionalId,
     state: Annotated[str, Text(*STATES), "The state; `Dead` if no producer has used the transactional id."],
-    timeout_s: Timeout = None,
+    timeout: Timeout = None,
 ) -> None:
     """Wait until a transactional id is in a state."""
-    call.cluster.transaction(transactional_id).wait_until(state, timeout_s)
+    call.cluster.transaction(transactional_id).wait_until(state, timeout)
 
 
 # Transactions without a client
@@ -143,12 +143,12 @@ def _using(call: Call, transactional_id: str, *, ends: bool = False) -> Iterator
 def begin_transaction(
     call: Call,
     transactional_id: TransactionalId,
-    timeout_ms: Annotated[
-        int, Integer(1, INT32_MAX), "The time after which the coordinator aborts the transaction, in milliseconds."
-    ] = 60000,
+    timeout: Annotated[
+        float, Number(0.001, INT32_MAX // 1000), "The seconds after which the coordinator aborts the transaction."
+    ] = 60.0,
 ) -> Json:
     """Begin a transaction without a client. An older producer with the transactional id is fenced."""
-    transaction = call.cluster.open_transaction(transactional_id, timeout_ms / 1000)
+    transaction = call.cluster.open_transaction(transactional_id, timeout)
     transaction.__enter__()
     _opened.setdefault(call.cluster, {})[transactional_id] = _Opened(transaction, Lock())
     return get_transaction(call, transactional_id)
@@ -214,7 +214,7 @@ def commit_transaction(call: Call, transactional_id: TransactionalId) -> Json:
 
 
 @routes.post("/v1/transactions/{transactional_id}/abort", "Options of an abort.", response=TRANSACTION, waits=True)
-def abort_transaction(call: Call, transactional_id: TransactionalId, timeout_s: Timeout = None) -> Json:
+def abort_transaction(call: Call, transactional_id: TransactionalId, timeout: Timeout = None) -> Json:
     """Abort the open transaction of a transactional id, and wait for its markers.
 
     If a client has begun it, its producer is fenced, as after the transaction timeout.
@@ -223,7 +223,7 @@ def abort_transaction(call: Call, transactional_id: TransactionalId, timeout_s: 
         with _using(call, transactional_id, ends=True) as transaction:
             transaction.abort()
     else:
-        call.cluster.transaction(transactional_id).abort(timeout_s)
+        call.cluster.transaction(transactional_id).abort(timeout)
     return get_transaction(call, transactional_id)
 
 

@@ -131,7 +131,7 @@ def test_internal_topics_are_left_out() -> None:
 
 def test_group_shows_its_lag_by_partition() -> None:
     offsets = [{"topic": "t", "partition": index, "lag": lag} for index, lag in enumerate((0, 7))]
-    group = {"group_id": "g", "state": "Stable", "members": [1], "offsets": offsets, "total_lag": 7}
+    group = {"group_id": "g", "state": "Stable", "members": [1], "offsets": offsets, "lag": 7}
     assert row(state_of(groups=[group]), "g ").split() == ["g", "Stable", "1", "7", "t-1", "7"]
 
 
@@ -168,8 +168,7 @@ def test_control_characters_of_clients_do_not_reach_the_terminal() -> None:
 @pytest.mark.parametrize("rows", [1, 5, 12, 24, 60])
 def test_view_fits_into_its_size(width: int, rows: int) -> None:
     groups = [
-        {"group_id": f"group-{index}", "state": "Empty", "members": [], "offsets": [], "total_lag": 0}
-        for index in range(30)
+        {"group_id": f"group-{index}", "state": "Empty", "members": [], "offsets": [], "lag": 0} for index in range(30)
     ]
     state = state_of(*(topic(f"topic-{index}", partition(0), partition(1)) for index in range(40)), groups=groups)
     state.apply("requests", {"requests": [request("x" * 300)] * 100, "skipped": 0}, 0.0)

@@ -67,7 +67,7 @@ def test_wait_and_stream_end_with_the_broker() -> None:
         stream = urllib.request.urlopen(f"{url}/v1/events?only=brokers", timeout=20)
         assert stream.readline() == b"event: brokers\n"
         waiting = http.client.HTTPConnection(url.removeprefix("http://"), timeout=20)
-        waiting.request("POST", "/v1/topics/t/wait", '{"timeout_s": 100}', {"Content-Type": "application/json"})
+        waiting.request("POST", "/v1/topics/t/wait", '{"timeout": 100}', {"Content-Type": "application/json"})
         ask(f"{url}/v1/cluster")  # connected later, so the first connection has been accepted
         process.send_signal(signal.SIGTERM)
         assert waiting.getresponse().status == 503

@@ -140,7 +140,7 @@ def test_help_needs_no_api(
         ("1.5h", {"hours": 1.5}),
         ("7d", {"days": 7.0}),
         ("5s", {"seconds": 5.0}),
-        ("9ms", {"ms": 9.0}),
+        ("9ms", {"milliseconds": 9.0}),
     ],
 )
 def test_duration_has_a_unit(text: str, fields: dict[str, float]) -> None:

@@ -371,6 +371,11 @@ class Recorder:
         return {"records": []}
 
 
+def test_command_that_undoes_another_has_the_name_of_its_operation() -> None:
+    [command] = [each for each in commands().values() if each.template.endswith("hold-high-watermark/release")]
+    assert command.usage == "partition release-high-watermark TOPIC PARTITION"
+
+
 SPECIAL = {"clock advance": ["5s"], "snapshot": ["FILE"], "restore": ["FILE"]}
 
 

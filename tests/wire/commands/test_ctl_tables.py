@@ -51,7 +51,7 @@ def test_objects_in_a_cell_are_short() -> None:
 
 def test_large_objects_in_a_cell_are_counted() -> None:
     member = dict.fromkeys(("member_id", "client_id", "host", "instance_id", "assignment"))
-    group = {"group_id": "g", "state": "Empty", "protocol": "classic", "offsets": [], "total_lag": 0}
+    group = {"group_id": "g", "state": "Empty", "protocol": "classic", "offsets": [], "lag": 0}
     row = lines("groups", {"groups": [{**group, "members": [member, member]}]})[1]
     assert row.split() == ["g", "Empty", "classic", "2", "-", "0"]
 

@@ -282,7 +282,7 @@ def _fitting(shape: Shape) -> st.SearchStrategy[Any]:
     if isinstance(shape, Object):
         required = {name: _fitting(each.shape) for name, each in shape.fields.items() if each.is_required}
         optional = {name: _fitting(each.shape) for name, each in shape.fields.items() if not each.is_required}
-        optional.pop("timeout_s", None)
+        optional.pop("timeout", None)
         return st.fixed_dictionaries(required, optional=optional)
     if isinstance(shape, Text):
         return st.sampled_from(shape.allowed) if shape.allowed else st.text(max_size=4) | st.sampled_from(["t", "gap"])
@@ -381,7 +381,7 @@ def test_server_that_closes_before_its_brokers_ends_its_waits() -> None:
     with kafkalet.Broker() as broker:
         control = ControlServer(broker)
         connection = Asking(control).connect()
-        connection.request("POST", "/v1/topics/t/wait", '{"timeout_s": 100}', {"Content-Type": JSON})
+        connection.request("POST", "/v1/topics/t/wait", '{"timeout": 100}', {"Content-Type": JSON})
         with broker._server.watchers.watch() as changed:
             while len(broker._server.watchers._events) < 2:
                 changed.wait(0.01)
@@ -395,10 +395,10 @@ def test_server_that_closes_before_its_brokers_ends_its_waits() -> None:
 @pytest.mark.parametrize(
     ("method", "path", "body"),
     [
-        ("POST", "/v1/topics/t/wait", {"timeout_s": 3600}),
-        ("POST", "/v1/requests/wait", {"timeout_s": 3600}),
-        ("POST", "/v1/groups/g/wait-until-stable", {"timeout_s": 3600}),
-        ("POST", "/v1/transactions/x/wait", {"state": "Ongoing", "timeout_s": 3600}),
+        ("POST", "/v1/topics/t/wait", {"timeout": 3600}),
+        ("POST", "/v1/requests/wait", {"timeout": 3600}),
+        ("POST", "/v1/groups/g/wait-until-stable", {"timeout": 3600}),
+        ("POST", "/v1/transactions/x/wait", {"state": "Ongoing", "timeout": 3600}),
         ("GET", "/v1/events", None),
     ],
 )
@@ -417,7 +417,7 @@ def test_request_ends_when_its_client_has_gone(api: Asking, method: str, path: s
 
 
 def test_wait_ends_when_the_client_has_gone_although_its_body_was_late(api: Asking) -> None:
-    body = b'{"timeout_s": 3600}'
+    body = b'{"timeout": 3600}'
     head = f"POST /v1/topics/t/wait HTTP/1.1\r\nHost: localhost\r\nContent-Type: {JSON}\r\nContent-Length: {len(body)}"
     watchers = api.cluster._server.watchers
     with socket.create_connection(("127.0.0.1", api.control.port), timeout=20) as connection:

@@ -38,13 +38,13 @@ def test_held_replica_leaves_the_high_watermark_behind(three: Asking) -> None:
     three.post("/v1/brokers/2/hold-replication", {"topic": "t"})
     three.post("/v1/topics/t/records", {"value": "x"})
     held = three.get("/v1/topics/t/partitions/0")
-    three.post("/v1/brokers/2/release-replication", {"topic": "t"})
+    three.post("/v1/brokers/2/hold-replication/release", {"topic": "t"})
     released = three.get("/v1/topics/t/partitions/0")
     assert [(each["high_watermark"], each["log_end_offset"]) for each in (held, released)] == [(0, 1), (1, 1)]
 
 
 def test_replica_that_is_not_held_cannot_be_released(three: Asking) -> None:
-    assert three.ask("POST", "/v1/brokers/2/release-replication", {}).status == 422
+    assert three.ask("POST", "/v1/brokers/2/hold-replication/release", {}).status == 422
 
 
 def test_brokers_roll_on_their_ports(three: Asking) -> None:
@@ -60,7 +60,7 @@ def test_log_directory_fails_and_is_restored(three: Asking) -> None:
     failed = three.get("/v1/topics/t/partitions/0")
     assert (failed["leader"], failed["offline_replicas"]) == (1, [2])
     assert three.ask("POST", "/v1/brokers/2/fail-log-dir", {"log_dir": "missing"}).status == 422
-    three.post("/v1/brokers/2/restore-log-dir", {"log_dir": 0})
+    three.post("/v1/brokers/2/fail-log-dir/release", {"log_dir": 0})
     assert three.get("/v1/topics/t/partitions/0")["offline_replicas"] == []
 
 
@@ -68,7 +68,7 @@ def test_refused_connections_are_accepted_again(three: Asking) -> None:
     address = ("127.0.0.1", three.get("/v1/brokers/2")["port"])
     three.post("/v1/brokers/2/refuse-connections")
     assert not answers(address)
-    three.post("/v1/brokers/2/accept-connections")
+    three.post("/v1/brokers/2/refuse-connections/release")
     assert answers(address)
 
 

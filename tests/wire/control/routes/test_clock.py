@@ -17,7 +17,8 @@ def test_advanced_clock_expires_old_records(api: Asking) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "status"), [({"hours": -1}, 400), ({"days": 1e12}, 422), ({"ms": 1e15}, 422), ({"weeks": 1}, 400)]
+    ("body", "status"),
+    [({"hours": -1}, 400), ({"days": 1e12}, 422), ({"milliseconds": 1e15}, 422), ({"weeks": 1}, 400)],
 )
 def test_impossible_advance_is_refused(api: Asking, body: object, status: int) -> None:
     assert api.ask("POST", "/v1/clock/advance", body).status == status
@@ -27,10 +28,10 @@ def test_clock_of_the_system_cannot_be_advanced() -> None:
     from kafkalet.clock import SystemClock
 
     with asking(clock=SystemClock()) as api:
-        answer = api.ask("POST", "/v1/clock/advance", {"ms": 1})
+        answer = api.ask("POST", "/v1/clock/advance", {"milliseconds": 1})
         assert (answer.status, answer.code) == (409, "conflict")
 
 
 def test_manual_clock_is_advanced() -> None:
     with asking(clock=ManualClock(1000)) as api:
-        assert api.post("/v1/clock/advance", {"ms": 5})["now_ms"] == 1005
+        assert api.post("/v1/clock/advance", {"milliseconds": 5})["now_ms"] == 1005

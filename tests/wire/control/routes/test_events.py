@@ -126,7 +126,7 @@ def test_commit_of_a_group_is_an_event(api: Asking) -> None:
         assert stream.next() == ("groups", {"groups": [], "removed": []})
         api.post("/v1/groups/g/seek", {"offset": "earliest", "topic": "t"})
         [group] = stream.next()[1]["groups"]
-    assert (group["group_id"], group["total_lag"]) == ("g", 1)
+    assert (group["group_id"], group["lag"]) == ("g", 1)
 
 
 def test_beginning_a_transaction_is_an_event(api: Asking) -> None:

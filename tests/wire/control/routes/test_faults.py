@@ -89,7 +89,7 @@ def test_impossible_fault_is_refused(api: Asking, body: Any, status: int, messag
 
 def test_wait_for_a_fault_that_does_not_fire_times_out(api: Asking) -> None:
     fault = api.post("/v1/faults", {"api": "Fetch", "delay": 1})
-    assert api.ask("POST", f"/v1/faults/{fault['id']}/wait", {"timeout_s": 0}).status == 408
+    assert api.ask("POST", f"/v1/faults/{fault['id']}/wait", {"timeout": 0}).status == 408
 
 
 def test_list_of_more_apis_than_there_are_is_refused(api: Asking) -> None:

@@ -43,7 +43,7 @@ def test_group_shows_members_and_lag(api: Asking, protocol: str) -> None:
     with consumer(api, protocol) as client:
         client.commit(offsets=[TopicPartition("t", 0, 1)], asynchronous=False)
         group = api.post("/v1/groups/g/wait-until-stable", {"members": 1})
-    assert (group["state"], group["protocol"], group["total_lag"]) == ("Stable", protocol, 2)
+    assert (group["state"], group["protocol"], group["lag"]) == ("Stable", protocol, 2)
     [member] = group["members"]
     assert (member["client_id"], member["assignment"]) == ("app", [{"topic": "t", "partition": 0}])
     assert group["offsets"] == [{"topic": "t", "partition": 0, "committed": 1, "end": 3, "lag": 2}]
@@ -54,7 +54,7 @@ def test_groups_are_listed(api: Asking) -> None:
     for name in ("b/b", "a"):
         api.post(f"/v1/groups/{name.replace('/', '%2F')}/seek", {"offset": "latest", "topic": "t"})
     assert [group["group_id"] for group in api.get("/v1/groups")["groups"]] == ["a", "b/b"]
-    assert api.get("/v1/groups/b%2Fb")["total_lag"] == 0
+    assert api.get("/v1/groups/b%2Fb")["lag"] == 0
 
 
 def test_group_that_does_not_exist_is_not_found(api: Asking) -> None:
@@ -121,14 +121,14 @@ def test_rebalance_is_started(api: Asking) -> None:
 def test_wait_for_lag_ends_with_the_commit(api: Asking) -> None:
     fill(api)
     with consumer(api) as client:
-        assert api.ask("POST", "/v1/groups/g/wait-for-lag", {"timeout_s": 0}).code == "timeout"
+        assert api.ask("POST", "/v1/groups/g/wait-for-lag", {"timeout": 0}).code == "timeout"
         client.commit(offsets=[TopicPartition("t", 0, 3)], asynchronous=False)
-        assert api.post("/v1/groups/g/wait-for-lag")["total_lag"] == 0
+        assert api.post("/v1/groups/g/wait-for-lag")["lag"] == 0
         assert api.post("/v1/groups/g/wait-for-commit", {"topic": "t", "offset": 3})["group_id"] == "g"
 
 
 def test_wait_that_times_out_describes_the_group(api: Asking) -> None:
-    answer = api.ask("POST", "/v1/groups/g/wait-until-stable", {"members": 2, "timeout_s": 0})
+    answer = api.ask("POST", "/v1/groups/g/wait-until-stable", {"members": 2, "timeout": 0})
     assert (answer.status, "group g does not exist; groups: none" in answer.message) == (408, True)
 
 
@@ -138,7 +138,7 @@ def test_settle_waits_for_open_transactions(api: Asking) -> None:
     producer.begin_transaction()
     producer.produce("t", b"x")
     producer.flush()
-    answer = api.ask("POST", "/v1/settle", {"timeout_s": 0})
+    answer = api.ask("POST", "/v1/settle", {"timeout": 0})
     assert (answer.status, "transaction tx: Ongoing" in answer.message) == (408, True)
     assert api.ask("POST", "/v1/settle", {"transactions": False}).status == 204
     producer.abort_transaction(10)
@@ -148,13 +148,13 @@ def test_settle_waits_for_open_transactions(api: Asking) -> None:
 def test_settle_waits_for_named_groups(api: Asking) -> None:
     fill(api)
     api.post("/v1/groups/g/seek", {"offset": "earliest", "topic": "t"})
-    assert api.ask("POST", "/v1/settle", {"groups": ["g"], "timeout_s": 0}).status == 408
+    assert api.ask("POST", "/v1/settle", {"groups": ["g"], "timeout": 0}).status == 408
     assert api.ask("POST", "/v1/settle", {"groups": False}).status == 204
 
 
 def test_coordinator_of_a_group_moves() -> None:
     with asking(brokers=2, config={"offsets.topic.replication.factor": "2"}) as api:
-        first = api.post("/v1/groups/g/coordinator")["node_id"]
-        second = api.post("/v1/groups/g/coordinator")["node_id"]
+        first = api.post("/v1/groups/g/move-coordinator")["node_id"]
+        second = api.post("/v1/groups/g/move-coordinator")["node_id"]
         assert {first, second} == {1, 2}
-        assert api.ask("POST", "/v1/groups/g/coordinator", {"node_id": second}).status == 422
+        assert api.ask("POST", "/v1/groups/g/move-coordinator", {"to": second}).status == 422

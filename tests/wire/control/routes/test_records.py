@@ -244,7 +244,7 @@ def test_wait_returns_the_first_records_that_match(api: Asking, body: Any, expec
 
 def test_wait_that_times_out_shows_arrived_records(api: Asking) -> None:
     fill(api)
-    answer = api.ask("POST", "/v1/topics/t/wait", {"value": "a9", "timeout_s": 0})
+    answer = api.ask("POST", "/v1/topics/t/wait", {"value": "a9", "timeout": 0})
     assert (answer.status, answer.code) == (408, "timeout")
     assert answer.message.startswith("topic t: waited 0 s for 1 record with value b'a9': 0 of the 6 records")
 

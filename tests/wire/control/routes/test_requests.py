@@ -111,7 +111,7 @@ def test_wait_for_requests_ends_with_the_request(api: Asking) -> None:
     produce(api, "late")
     waiting.join(10)
     assert [request["client_id"] for request in found[0]["requests"]] == ["late"]
-    assert api.ask("POST", "/v1/requests/wait", {"apis": ["Fetch"], "timeout_s": 0}).status == 408
+    assert api.ask("POST", "/v1/requests/wait", {"apis": ["Fetch"], "timeout": 0}).status == 408
 
 
 def test_reset_connection_is_gone(api: Asking) -> None:

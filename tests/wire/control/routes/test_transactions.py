@@ -55,7 +55,7 @@ def test_wait_for_a_state(api: Asking) -> None:
     api.post("/v1/transactions/tx/wait", {"state": "Dead"})
     producer = open_transaction(api, "tx")
     api.post("/v1/transactions/tx/wait", {"state": "Ongoing"})
-    assert api.ask("POST", "/v1/transactions/tx/wait", {"state": "CompleteCommit", "timeout_s": 0}).status == 408
+    assert api.ask("POST", "/v1/transactions/tx/wait", {"state": "CompleteCommit", "timeout": 0}).status == 408
     producer.commit_transaction(10)
     api.post("/v1/transactions/tx/wait", {"state": "CompleteCommit"})
 
@@ -75,7 +75,7 @@ def test_transaction_without_a_client_is_committed(api: Asking) -> None:
 
 
 def test_transaction_without_a_client_is_aborted(api: Asking) -> None:
-    api.post("/v1/transactions/tx/begin", {"timeout_ms": 5000})
+    api.post("/v1/transactions/tx/begin", {"timeout": 5})
     api.post("/v1/transactions/tx/records", {"topic": "t", "value": "x"})
     assert api.post("/v1/transactions/tx/abort")["state"] == "CompleteAbort"
     assert values(api) == []
@@ -100,5 +100,5 @@ def test_coordinator_of_a_transaction_moves() -> None:
     with asking(brokers=2, config={"transaction.state.log.replication.factor": "2"}) as api:
         open_transaction(api, "tx").commit_transaction(10)
         before = api.get("/v1/transactions/tx")["coordinator"]
-        moved = api.post("/v1/transactions/tx/coordinator")
+        moved = api.post("/v1/transactions/tx/move-coordinator")
         assert moved["node_id"] == api.get("/v1/transactions/tx")["coordinator"] != before

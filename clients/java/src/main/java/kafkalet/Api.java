@@ -215,7 +215,7 @@ public final class Api {
         return new Group(map(control.control("POST", "/v1/groups/" + encoded(groupId) + "/seek", body.json)));
     }
 
-    /** Wait until the total lag of a group is at most lag. */
+    /** Wait until the lag of a group is at most lag. */
     public Group waitForLag(String groupId, WaitForLag body) {
         return new Group(map(control.control("POST", "/v1/groups/" + encoded(groupId) + "/wait-for-lag", body.json)));
     }
@@ -236,7 +236,7 @@ public final class Api {
      * <p>Other groups in the same partition of __consumer_offsets move too.
      */
     public Coordinator moveGroupCoordinator(String groupId, MoveCoordinator body) {
-        return new Coordinator(map(control.control("POST", "/v1/groups/" + encoded(groupId) + "/coordinator", body.json)));
+        return new Coordinator(map(control.control("POST", "/v1/groups/" + encoded(groupId) + "/move-coordinator", body.json)));
     }
 
     /**
@@ -266,7 +266,7 @@ public final class Api {
      * <p>Other ids in the same partition of __transaction_state move too.
      */
     public Coordinator moveTransactionCoordinator(String transactionalId, MoveCoordinator body) {
-        return new Coordinator(map(control.control("POST", "/v1/transactions/" + encoded(transactionalId) + "/coordinator", body.json)));
+        return new Coordinator(map(control.control("POST", "/v1/transactions/" + encoded(transactionalId) + "/move-coordinator", body.json)));
     }
 
     /** Wait until a transactional id is in a state. */
@@ -366,7 +366,7 @@ public final class Api {
      * Discard what the client sends, and send nothing. The connection stays open until the client closes
      * it.
      */
-    public void silenceConnection(String id) {
+    public void blackHoleConnection(String id) {
         control.control("POST", "/v1/connections/" + encoded(id) + "/black-hole", null);
     }
 
@@ -456,17 +456,17 @@ public final class Api {
     }
 
     /** Append ordinary records around a special part, such as a gap of offsets or an aborted transaction. */
-    public Partition shapeLog(String name, long partition, ShapeLog body) {
-        return new Partition(map(control.control("POST", "/v1/topics/" + encoded(name) + "/partitions/" + encoded(partition) + "/shape", body.json)));
+    public Partition appendLayout(String name, long partition, AppendLayout body) {
+        return new Partition(map(control.control("POST", "/v1/topics/" + encoded(name) + "/partitions/" + encoded(partition) + "/layout", body.json)));
     }
 
-    /** Advance the log start offset, as retention or DeleteRecords does. */
-    public Partition advanceLogStart(String name, long partition, LogOffset body) {
-        return new Partition(map(control.control("POST", "/v1/topics/" + encoded(name) + "/partitions/" + encoded(partition) + "/advance-log-start", body.json)));
+    /** Delete the records before an offset, as retention or DeleteRecords does. */
+    public Partition deleteRecords(String name, long partition, DeleteRecords body) {
+        return new Partition(map(control.control("POST", "/v1/topics/" + encoded(name) + "/partitions/" + encoded(partition) + "/delete-records", body.json)));
     }
 
     /** Remove the records at and after an offset, as if a replica that lacked them had been elected leader. */
-    public Partition truncateLog(String name, long partition, LogOffset body) {
+    public Partition truncateLog(String name, long partition, TruncateLog body) {
         return new Partition(map(control.control("POST", "/v1/topics/" + encoded(name) + "/partitions/" + encoded(partition) + "/truncate", body.json)));
     }
 
@@ -477,16 +477,16 @@ public final class Api {
 
     /** Let the high watermark advance again. If it is not held, nothing changes. */
     public Partition releaseHighWatermark(String name, long partition) {
-        return new Partition(map(control.control("POST", "/v1/topics/" + encoded(name) + "/partitions/" + encoded(partition) + "/release-high-watermark", null)));
+        return new Partition(map(control.control("POST", "/v1/topics/" + encoded(name) + "/partitions/" + encoded(partition) + "/hold-high-watermark/release", null)));
     }
 
     /** Make a broker the leader of a partition, in a new leader epoch. */
     public Partition moveLeader(String name, long partition, MoveLeader body) {
-        return new Partition(map(control.control("POST", "/v1/topics/" + encoded(name) + "/partitions/" + encoded(partition) + "/leader", body.json)));
+        return new Partition(map(control.control("POST", "/v1/topics/" + encoded(name) + "/partitions/" + encoded(partition) + "/move-leader", body.json)));
     }
 
     /** Start a new leader epoch with the same leader. */
-    public Partition startLeaderEpoch(String name, long partition) {
+    public Partition newLeaderEpoch(String name, long partition) {
         return new Partition(map(control.control("POST", "/v1/topics/" + encoded(name) + "/partitions/" + encoded(partition) + "/new-leader-epoch", null)));
     }
 
@@ -496,18 +496,18 @@ public final class Api {
     }
 
     /** Bring replicas that were taken offline back. */
-    public Partition bringOnline(String name, long partition, Replica body) {
-        return new Partition(map(control.control("POST", "/v1/topics/" + encoded(name) + "/partitions/" + encoded(partition) + "/bring-online", body.json)));
+    public Partition releaseOfflineReplicas(String name, long partition, Replica body) {
+        return new Partition(map(control.control("POST", "/v1/topics/" + encoded(name) + "/partitions/" + encoded(partition) + "/take-offline/release", body.json)));
     }
 
     /** Remove followers from the in-sync replicas, and hold them back so that they stay out. */
-    public Partition shrinkIsr(String name, long partition, Followers body) {
+    public Partition shrinkIsr(String name, long partition, ShrinkIsr body) {
         return new Partition(map(control.control("POST", "/v1/topics/" + encoded(name) + "/partitions/" + encoded(partition) + "/shrink-isr", body.json)));
     }
 
     /** Let the followers that are held back catch up and join the in-sync replicas again. */
-    public Partition expandIsr(String name, long partition) {
-        return new Partition(map(control.control("POST", "/v1/topics/" + encoded(name) + "/partitions/" + encoded(partition) + "/expand-isr", null)));
+    public Partition releaseIsr(String name, long partition) {
+        return new Partition(map(control.control("POST", "/v1/topics/" + encoded(name) + "/partitions/" + encoded(partition) + "/shrink-isr/release", null)));
     }
 
     /** Return the brokers, running or stopped. */
@@ -537,7 +537,7 @@ public final class Api {
 
     /** Undo a hold-replication with the same body. The replicas catch up before the response. */
     public void releaseReplication(long nodeId, Replicas body) {
-        control.control("POST", "/v1/brokers/" + encoded(nodeId) + "/release-replication", body.json);
+        control.control("POST", "/v1/brokers/" + encoded(nodeId) + "/hold-replication/release", body.json);
     }
 
     /** Refuse new connections to a broker. Open connections continue. */
@@ -546,8 +546,8 @@ public final class Api {
     }
 
     /** Accept new connections to a broker again. */
-    public void acceptConnections(long nodeId) {
-        control.control("POST", "/v1/brokers/" + encoded(nodeId) + "/accept-connections", null);
+    public void releaseConnections(long nodeId) {
+        control.control("POST", "/v1/brokers/" + encoded(nodeId) + "/refuse-connections/release", null);
     }
 
     /** Make a log directory of a broker fail, as if its disk broke. Other in-sync replicas become leaders. */
@@ -556,8 +556,8 @@ public final class Api {
     }
 
     /** Repair a log directory that has failed, as if the broker was restarted: its logs are recovered. */
-    public void restoreLogDir(long nodeId, LogDir body) {
-        control.control("POST", "/v1/brokers/" + encoded(nodeId) + "/restore-log-dir", body.json);
+    public void releaseLogDir(long nodeId, LogDir body) {
+        control.control("POST", "/v1/brokers/" + encoded(nodeId) + "/fail-log-dir/release", body.json);
     }
 
     /**
@@ -638,8 +638,8 @@ public final class Api {
         }
 
         /** The longest time to wait, in seconds. The default is 10. */
-        public AbortTransaction timeoutS(double timeoutS) {
-            set("timeout_s", timeoutS);
+        public AbortTransaction timeout(double timeout) {
+            set("timeout", timeout);
             return this;
         }
     }
@@ -679,8 +679,8 @@ public final class Api {
         }
 
         /** Milliseconds. */
-        public AdvanceClock ms(double ms) {
-            set("ms", ms);
+        public AdvanceClock milliseconds(double milliseconds) {
+            set("milliseconds", milliseconds);
             return this;
         }
 
@@ -721,6 +721,33 @@ public final class Api {
         public AppendBatches(String data) {
             super(new LinkedHashMap<>());
             set("data", data);
+        }
+    }
+
+    /** A layout of a log. */
+    public static final class AppendLayout extends Fields {
+        /** An object with its required fields. */
+        public AppendLayout(String kind) {
+            super(new LinkedHashMap<>());
+            set("kind", kind);
+        }
+
+        /** The number of ordinary records before the special part. */
+        public AppendLayout first(long first) {
+            set("first", first);
+            return this;
+        }
+
+        /** The size of the special part. */
+        public AppendLayout size(long size) {
+            set("size", size);
+            return this;
+        }
+
+        /** The number of ordinary records after the special part. */
+        public AppendLayout after(long after) {
+            set("after", after);
+            return this;
         }
     }
 
@@ -853,9 +880,9 @@ public final class Api {
             super(new LinkedHashMap<>());
         }
 
-        /** The time after which the coordinator aborts the transaction, in milliseconds. */
-        public BeginTransaction timeoutMs(long timeoutMs) {
-            set("timeout_ms", timeoutMs);
+        /** The seconds after which the coordinator aborts the transaction. */
+        public BeginTransaction timeout(double timeout) {
+            set("timeout", timeout);
             return this;
         }
     }
@@ -1142,6 +1169,15 @@ public final class Api {
         }
     }
 
+    /** The records to delete. */
+    public static final class DeleteRecords extends Fields {
+        /** An object with its required fields. */
+        public DeleteRecords(long before) {
+            super(new LinkedHashMap<>());
+            set("before", before);
+        }
+    }
+
     /** A member to evict. */
     public static final class EvictMember extends Fields {
         /** An object with its required fields. */
@@ -1200,15 +1236,6 @@ public final class Api {
         }
     }
 
-    /** Followers. */
-    public static final class Followers extends Fields {
-        /** An object with its required fields. */
-        public Followers(List<Long> nodeIds) {
-            super(new LinkedHashMap<>());
-            set("node_ids", nodeIds);
-        }
-    }
-
     /** The records for which a request waited. */
     public static final class FoundRecords extends Fields {
         FoundRecords(Map<String, Object> json) {
@@ -1253,8 +1280,8 @@ public final class Api {
         }
 
         /** The sum of the lags. */
-        public long totalLag() {
-            return get("total_lag", value -> asLong(value));
+        public long lag() {
+            return get("lag", value -> asLong(value));
         }
     }
 
@@ -1370,15 +1397,6 @@ public final class Api {
         }
     }
 
-    /** An offset. */
-    public static final class LogOffset extends Fields {
-        /** An object with its required fields. */
-        public LogOffset(long offset) {
-            super(new LinkedHashMap<>());
-            set("offset", offset);
-        }
-    }
-
     /** A position at the end of a topic. */
     public static final class Mark extends Fields {
         Mark(Map<String, Object> json) {
@@ -1431,8 +1449,8 @@ public final class Api {
         }
 
         /** The broker. The default is another in-sync replica. */
-        public MoveCoordinator nodeId(long nodeId) {
-            set("node_id", nodeId);
+        public MoveCoordinator to(long to) {
+            set("to", to);
             return this;
         }
     }
@@ -1440,9 +1458,9 @@ public final class Api {
     /** A new leader. */
     public static final class MoveLeader extends Fields {
         /** An object with its required fields. */
-        public MoveLeader(long nodeId) {
+        public MoveLeader(long to) {
             super(new LinkedHashMap<>());
-            set("node_id", nodeId);
+            set("to", to);
         }
 
         /** Whether a replica that is not in sync may become the leader and lose records. */
@@ -1874,8 +1892,8 @@ public final class Api {
         }
 
         /** The broker of the replica. The default is all replicas. */
-        public Replica nodeId(long nodeId) {
-            set("node_id", nodeId);
+        public Replica broker(long broker) {
+            set("broker", broker);
             return this;
         }
     }
@@ -2093,8 +2111,8 @@ public final class Api {
         }
 
         /** The longest time to wait, in seconds. The default is 10. */
-        public Roll timeoutS(double timeoutS) {
-            set("timeout_s", timeoutS);
+        public Roll timeout(double timeout) {
+            set("timeout", timeout);
             return this;
         }
     }
@@ -2298,36 +2316,18 @@ public final class Api {
         }
 
         /** The longest time to wait, in seconds. The default is 10. */
-        public Settle timeoutS(double timeoutS) {
-            set("timeout_s", timeoutS);
+        public Settle timeout(double timeout) {
+            set("timeout", timeout);
             return this;
         }
     }
 
-    /** A layout of a log. */
-    public static final class ShapeLog extends Fields {
+    /** Followers. */
+    public static final class ShrinkIsr extends Fields {
         /** An object with its required fields. */
-        public ShapeLog(String kind) {
+        public ShrinkIsr(List<Long> brokers) {
             super(new LinkedHashMap<>());
-            set("kind", kind);
-        }
-
-        /** The number of ordinary records before the special part. */
-        public ShapeLog first(long first) {
-            set("first", first);
-            return this;
-        }
-
-        /** The size of the special part. */
-        public ShapeLog size(long size) {
-            set("size", size);
-            return this;
-        }
-
-        /** The number of ordinary records after the special part. */
-        public ShapeLog after(long after) {
-            set("after", after);
-            return this;
+            set("brokers", brokers);
         }
     }
 
@@ -2451,6 +2451,15 @@ public final class Api {
         }
     }
 
+    /** The records to remove. */
+    public static final class TruncateLog extends Fields {
+        /** An object with its required fields. */
+        public TruncateLog(long to) {
+            super(new LinkedHashMap<>());
+            set("to", to);
+        }
+    }
+
     /** Requests that the brokers do not serve. */
     public static final class Unsupported extends Fields {
         Unsupported(Map<String, Object> json) {
@@ -2538,8 +2547,8 @@ public final class Api {
         }
 
         /** The longest time to wait, in seconds. The default is 10. */
-        public WaitForCommit timeoutS(double timeoutS) {
-            set("timeout_s", timeoutS);
+        public WaitForCommit timeout(double timeout) {
+            set("timeout", timeout);
             return this;
         }
     }
@@ -2558,8 +2567,8 @@ public final class Api {
         }
 
         /** The longest time to wait, in seconds. The default is 10. */
-        public WaitForFault timeoutS(double timeoutS) {
-            set("timeout_s", timeoutS);
+        public WaitForFault timeout(double timeout) {
+            set("timeout", timeout);
             return this;
         }
     }
@@ -2571,15 +2580,15 @@ public final class Api {
             super(new LinkedHashMap<>());
         }
 
-        /** The largest total lag. */
+        /** The largest lag. */
         public WaitForLag lag(long lag) {
             set("lag", lag);
             return this;
         }
 
         /** The longest time to wait, in seconds. The default is 10. */
-        public WaitForLag timeoutS(double timeoutS) {
-            set("timeout_s", timeoutS);
+        public WaitForLag timeout(double timeout) {
+            set("timeout", timeout);
             return this;
         }
     }
@@ -2658,8 +2667,8 @@ public final class Api {
         }
 
         /** The longest time to wait, in seconds. The default is 10. */
-        public WaitForRecords timeoutS(double timeoutS) {
-            set("timeout_s", timeoutS);
+        public WaitForRecords timeout(double timeout) {
+            set("timeout", timeout);
             return this;
         }
 
@@ -2717,8 +2726,8 @@ public final class Api {
         }
 
         /** The longest time to wait, in seconds. The default is 10. */
-        public WaitForRequests timeoutS(double timeoutS) {
-            set("timeout_s", timeoutS);
+        public WaitForRequests timeout(double timeout) {
+            set("timeout", timeout);
             return this;
         }
     }
@@ -2732,8 +2741,8 @@ public final class Api {
         }
 
         /** The longest time to wait, in seconds. The default is 10. */
-        public WaitForTransaction timeoutS(double timeoutS) {
-            set("timeout_s", timeoutS);
+        public WaitForTransaction timeout(double timeout) {
+            set("timeout", timeout);
             return this;
         }
     }
@@ -2752,8 +2761,8 @@ public final class Api {
         }
 
         /** The longest time to wait, in seconds. The default is 10. */
-        public WaitUntilStable timeoutS(double timeoutS) {
-            set("timeout_s", timeoutS);
+        public WaitUntilStable timeout(double timeout) {
+            set("timeout", timeout);
             return this;
         }
     }

@@ -89,7 +89,7 @@ public abstract class Control {
 
     /** Like {@link #settle()}, with a timeout. */
     public void settle(Duration timeout) {
-        api().settle(new Api.Settle().timeoutS(seconds(timeout)));
+        api().settle(new Api.Settle().timeout(seconds(timeout)));
     }
 
     /**
@@ -494,7 +494,7 @@ public abstract class Control {
 
         /** The longest time to wait; 10 seconds by default. */
         public Match timeout(Duration timeout) {
-            return put("timeout_s", seconds(timeout));
+            return put("timeout", seconds(timeout));
         }
 
         private Match put(String name, Object value) {
@@ -527,14 +527,14 @@ public abstract class Control {
                     .orElse(-1);
         }
 
-        /** Waits until the total lag is at most {@code lag}. */
+        /** Waits until the lag is at most {@code lag}. */
         public Api.Group waitForLag(long lag) {
             return api.waitForLag(id, new Api.WaitForLag().lag(lag));
         }
 
-        /** Waits until the total lag is at most {@code lag}. */
+        /** Waits until the lag is at most {@code lag}. */
         public Api.Group waitForLag(long lag, Duration timeout) {
-            return api.waitForLag(id, new Api.WaitForLag().lag(lag).timeoutS(seconds(timeout)));
+            return api.waitForLag(id, new Api.WaitForLag().lag(lag).timeout(seconds(timeout)));
         }
 
         /** Waits until the group has this number of members, all with their assignments. */
@@ -544,7 +544,7 @@ public abstract class Control {
 
         /** Waits until the group has this number of members, all with their assignments. */
         public Api.Group waitUntilStable(int members, Duration timeout) {
-            return api.waitUntilStable(id, new Api.WaitUntilStable().members(members).timeoutS(seconds(timeout)));
+            return api.waitUntilStable(id, new Api.WaitUntilStable().members(members).timeout(seconds(timeout)));
         }
 
         /** Removes a member, given by its member id or group.instance.id, as if its session had timed out. */
@@ -651,7 +651,7 @@ public abstract class Control {
 
         /** Waits until the fault has fired n times. */
         public void waitUntilFired(int n, Duration timeout) {
-            api.waitForFault(id, new Api.WaitForFault().n(n).timeoutS(seconds(timeout)));
+            api.waitForFault(id, new Api.WaitForFault().n(n).timeout(seconds(timeout)));
         }
 
         /** Handles the requests that the fault holds. */

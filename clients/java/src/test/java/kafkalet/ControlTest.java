@@ -95,7 +95,7 @@ class ControlTest {
         Topic topic = kafka.topic("replaced");
         topic.send(Message.of("a"), Message.of("b"), Message.of("c"));
         String mark = topic.mark();
-        kafka.api().truncateLog("replaced", 0, new Api.LogOffset(1));
+        kafka.api().truncateLog("replaced", 0, new Api.TruncateLog(1));
         topic.send("new");
         assertEquals(List.of("new"), topic.values(Read.uncommitted().since(mark)));
         assertEquals(1, topic.waitFor(1, Match.any().since(mark)).get(0).offset());
@@ -164,12 +164,12 @@ class ControlTest {
         assertEquals("Empty", state.state());
         assertEquals(1, group.committed("sought", 0));
         assertEquals(-1, group.committed("sought", 5));
-        assertEquals(2, state.totalLag());
-        assertEquals(3, group.seek("sought", Instant.EPOCH).totalLag());
+        assertEquals(2, state.lag());
+        assertEquals(3, group.seek("sought", Instant.EPOCH).lag());
         assertFails(() -> group.waitForLag(0, SHORT), "seeking", "lag");
         assertFails(() -> group.waitUntilStable(2, SHORT), "seeking", "2 members");
         assertMessage(assertThrows(ControlException.class, () -> group.evict("missing")), "missing");
-        assertEquals(3, group.state().totalLag());
+        assertEquals(3, group.state().lag());
     }
 
     @Test

@@ -252,7 +252,7 @@ class RecipesTest {
     @Test
     void readerSkipsGaps() {
         kafka.topic("orders").create(1);
-        kafka.api().shapeLog("orders", 0, new Api.ShapeLog("gap").first(5).size(3).after(2));
+        kafka.api().appendLayout("orders", 0, new Api.AppendLayout("gap").first(5).size(3).after(2));
         try (var consumer = consumer()) {
             assertEquals(9, poll(consumer, 7).get(6).offset());
         }

@@ -1,4 +1,7 @@
-"""Routes that shape the log of a partition, and move its leader and replicas."""
+"""Routes that change the layout of a log, its offsets, its leader and its replicas.
+
+`POST X/release` undoes what `POST X` has changed, as `release` does in the test kit.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from kafkalet.testing.topic import Topic
 
 from .topics import get_partition
 
-routes = Routes("shape", "The log of a partition in any shape, its leader and its replicas.")
+routes = Routes("layout", "The layout of a log, its offsets, its leader and its replicas.")
 
 MAX_SIZE = 100_000
 Count = Annotated[int | None, Integer(0, MAX_SIZE)]
@@ -60,8 +63,8 @@ def append_batches(
     topic.append_batches(read_base64(data, "data"), partition)
 
 
-@_operation("shape", "A layout of a log.")
-def shape_log(
+@_operation("layout", "A layout of a log.")
+def append_layout(
     topic: Topic,
     partition: Partition,
     kind: Annotated[LayoutKind, "The layout; the page on the test kit lists them."],
@@ -73,16 +76,16 @@ def shape_log(
     topic.layout(kind, first, size, after, partition)
 
 
-@_operation("advance-log-start", "An offset.", name="LogOffset")
-def advance_log_start(topic: Topic, partition: Partition, offset: Annotated[Int64, "The offset."]) -> None:
-    """Advance the log start offset, as retention or DeleteRecords does."""
-    topic.delete_records(offset, partition)
+@_operation("delete-records", "The records to delete.")
+def delete_records(topic: Topic, partition: Partition, before: Annotated[Int64, "The new log start offset."]) -> None:
+    """Delete the records before an offset, as retention or DeleteRecords does."""
+    topic.delete_records(before, partition)
 
 
-@_operation("truncate", "An offset.", name="LogOffset")
-def truncate_log(topic: Topic, partition: Partition, offset: Annotated[Int64, "The offset."]) -> None:
+@_operation("truncate", "The records to remove.")
+def truncate_log(topic: Topic, partition: Partition, to: Annotated[Int64, "The new log end offset."]) -> None:
     """Remove the records at and after an offset, as if a replica that lacked them had been elected leader."""
-    topic.truncate(offset, partition)
+    topic.truncate(to, partition)
 
 
 @_operation("hold-high-watermark", "Where to hold the high watermark.")
@@ -95,60 +98,52 @@ def hold_high_watermark(
     topic.hold_high_watermark(at, partition)
 
 
-@_operation("release-high-watermark")
+@_operation("hold-high-watermark/release")
 def release_high_watermark(topic: Topic, partition: Partition) -> None:
     """Let the high watermark advance again. If it is not held, nothing changes."""
     layout.release_high_watermark(topic._cluster, topic.name, partition)
 
 
-@_operation("leader", "A new leader.")
+@_operation("move-leader", "A new leader.")
 def move_leader(
     topic: Topic,
     partition: Partition,
-    node_id: Annotated[Int32, "The id of the broker."],
+    to: Annotated[Int32, "The id of the broker."],
     unclean: Annotated[bool, "Whether a replica that is not in sync may become the leader and lose records."] = False,
 ) -> None:
     """Make a broker the leader of a partition, in a new leader epoch."""
-    topic.move_leader(node_id, partition, unclean=unclean)
+    topic.move_leader(to, partition, unclean=unclean)
 
 
 @_operation("new-leader-epoch")
-def start_leader_epoch(topic: Topic, partition: Partition) -> None:
+def new_leader_epoch(topic: Topic, partition: Partition) -> None:
     """Start a new leader epoch with the same leader."""
     topic.new_leader_epoch(partition)
 
 
 @_operation("take-offline", "A replica of the partition, or all.", name="Replica")
-def take_offline(
-    topic: Topic,
-    partition: Partition,
-    node_id: Replica = None,
-) -> None:
+def take_offline(topic: Topic, partition: Partition, broker: Replica = None) -> None:
     """Take replicas of a partition offline, as if their disk had failed."""
-    topic.take_offline(partition, node_id)
+    topic.take_offline(partition, broker)
 
 
-@_operation("bring-online", "A replica of the partition, or all.", name="Replica")
-def bring_online(
-    topic: Topic,
-    partition: Partition,
-    node_id: Replica = None,
-) -> None:
+@_operation("take-offline/release", "A replica of the partition, or all.", name="Replica")
+def release_offline_replicas(topic: Topic, partition: Partition, broker: Replica = None) -> None:
     """Bring replicas that were taken offline back."""
-    layout.bring_online(topic._cluster, topic.name, partition, node_id)
+    layout.bring_online(topic._cluster, topic.name, partition, broker)
 
 
-@_operation("shrink-isr", "Followers.", name="Followers")
+@_operation("shrink-isr", "Followers.")
 def shrink_isr(
     topic: Topic,
     partition: Partition,
-    node_ids: Annotated[list[Int32], ListOf(Integer(0, INT32_MAX), least=1), "The ids of the brokers."],
+    brokers: Annotated[list[Int32], ListOf(Integer(0, INT32_MAX), least=1), "The ids of the brokers."],
 ) -> None:
     """Remove followers from the in-sync replicas, and hold them back so that they stay out."""
-    topic.shrink_isr(*node_ids, partition=partition)
+    topic.shrink_isr(*brokers, partition=partition)
 
 
-@_operation("expand-isr")
-def expand_isr(topic: Topic, partition: Partition) -> None:
+@_operation("shrink-isr/release")
+def release_isr(topic: Topic, partition: Partition) -> None:
     """Let the followers that are held back catch up and join the in-sync replicas again."""
     layout.expand_isr(topic._cluster, topic.name, partition)
