@@ -1,10 +1,12 @@
 """The Python kit, the control API, the command line and the clients have the same operations.
 
 The command line and the clients for Go, Java and Node are derived from the OpenAPI document. This module compares the
-kit with the routes: each public method is called by one, or ONLY_IN_PYTHON has the reason.
+kit with the routes and the document: each public name is used by a route or is a field, and actions and parameters have
+the names of the kit. Exceptions have their reasons below.
 """
 
 import ast
+import inspect
 
 import pytest
 
@@ -17,15 +19,14 @@ from tools.clients import read
 
 KIT = [*MIRRORS, ClientConnection]
 ONLY_IN_PYTHON = {
-    **dict.fromkeys(
-        ("address", "coordinator", "exists", "logs", "partition_count", "started_ms", "timeout_ms"),
-        "a field of a response",
-    ),
-    "create": "the API creates topics with assignments, too",
+    "address": "a broker has host and port",
+    "create": "the API refuses to create a topic that exists",
+    "exists": "GET /v1/topics/{name} has the status 404",
+    "logs": "each partition has its path",
     "now": "the API has milliseconds",
+    "partition_count": "a topic has its partitions",
     "send_batch": "the API sends one record or several",
     "send_json": "the value of a record is text",
-    "timeout": "each request has its timeout",
     "assert_no_unsupported": "GET /v1/requests/unsupported",
     "bootstrap_servers_of": "each broker has its listeners",
     "java_properties_file": "GET /v1/client-config has the text",
@@ -34,6 +35,22 @@ ONLY_IN_PYTHON = {
     "is_closed": "a closed connection is not listed",
 }
 """Public names that no route uses, and why."""
+PARAMETERS_ONLY_IN_PYTHON = {
+    **dict.fromkeys(("predicate", "when", "where"), "a function"),
+    "start": "the API has since_ms and until_ms",
+    "exactly": "a test reads the records after `settle`",
+    "json": "the value of a record is text",
+    "snapshot": "the body of a request",
+    "strict": "DELETE /v1/faults/{fault_id} returns `unfired`",
+    "unknown": "unknown fields are refused",
+}
+"""Parameters of operations that the API has without them, and why."""
+ONLY_IN_THE_API = {
+    "begin": "the kit begins a transaction with `with`",
+    "run": "a noun comes before it, as in run_cleaner",
+    "wait": "wait_for, wait_until and wait_until_fired, by the object",
+}
+"""Actions in paths that are no names of the kit, and why."""
 
 
 def used_by_routes() -> set[str]:
@@ -42,6 +59,13 @@ def used_by_routes() -> set[str]:
     return {node.attr for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
 
 
+FIELDS = {name for schema in document()["components"]["schemas"].values() for name in schema["properties"]} | {
+    each["name"]
+    for methods in document()["paths"].values()
+    for operation in methods.values()
+    for each in operation.get("parameters", ())
+}
+"""The fields and the parameters of the API."""
 USED = used_by_routes()
 
 
@@ -49,13 +73,34 @@ def public(kind: type) -> set[str]:
     return {name for name in dir(kind) if not name.startswith("_")}
 
 
+def parameters(kind: type) -> set[str]:
+    """Return the parameters of the methods that the API has."""
+    members = [getattr(kind, name) for name in public(kind) - set(ONLY_IN_PYTHON)]
+    return {name for each in members if inspect.isfunction(each) for name in inspect.signature(each).parameters} - {
+        "self"
+    }
+
+
 @pytest.mark.parametrize("kind", KIT)
-def test_public_name_of_the_kit_is_used_by_a_route(kind: type) -> None:
-    assert public(kind) - USED - set(ONLY_IN_PYTHON) == set()
+def test_parameter_of_the_kit_is_a_field_or_parameter_of_the_api(kind: type) -> None:
+    assert parameters(kind) - FIELDS - set(PARAMETERS_ONLY_IN_PYTHON) == set()
+
+
+def test_action_in_a_path_has_the_name_of_the_kit() -> None:
+    posts = [path for path, methods in document()["paths"].items() if "post" in methods]
+    actions = {path.rpartition("/")[2].replace("-", "_") for path in posts}
+    assert actions - set().union(*map(public, KIT)) == set(ONLY_IN_THE_API)
+
+
+@pytest.mark.parametrize("kind", KIT)
+def test_method_of_the_kit_is_used_by_a_route_and_property_is_used_or_a_field(kind: type) -> None:
+    names = public(kind) - USED - set(ONLY_IN_PYTHON)
+    assert {name for name in names if callable(getattr(kind, name)) or name not in FIELDS} == set()
 
 
 def test_names_only_in_python_are_of_the_kit_and_not_of_the_routes() -> None:
-    assert set(ONLY_IN_PYTHON) <= set().union(*map(public, KIT)) - USED
+    assert set(ONLY_IN_PYTHON) <= set().union(*map(public, KIT)) - USED - FIELDS
+    assert set(PARAMETERS_ONLY_IN_PYTHON) <= set().union(*map(parameters, KIT)) - FIELDS
 
 
 def test_every_operation_is_a_command_and_a_method_of_each_client() -> None:
