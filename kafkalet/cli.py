@@ -11,56 +11,63 @@ import os
 import sys
 from collections.abc import Sequence
 
-from kafkalet.commands.command_line import UsageError, hint, print_line, reported
+from kafkalet.commands.command_line import Option, UsageError, hint, print_line, reported
 from kafkalet.version import VERSION
 
-HELP = """usage: kafkalet serve [OPTION]...
-       kafkalet exec [OPTION]... -- COMMAND [ARGUMENT]...
-       kafkalet container [OPTION]...
-       kafkalet ctl COMMAND [ARGUMENT]... [OPTION]...
-       kafkalet top [OPTION]...
-       kafkalet inspect [OPTION]... DIR|FILE...
-       kafkalet export --data-dir DIR [OPTION]...
-       kafkalet conform --bootstrap HOST:PORT [OPTION]...
-
-A Kafka broker that fits inside a test. `kafkalet exec` runs a command with a broker, whose address
-is in KAFKA_BOOTSTRAP_SERVERS. `kafkalet container` is `serve` with the environment variables of the
-image apache/kafka, for containers. `kafkalet ctl` controls a running broker, `kafkalet top` shows
-it; see kafkalet ctl --help and kafkalet top --help. `kafkalet inspect` shows and checks the files
-of a data directory, and `kafkalet export` prepares it for Apache Kafka; see kafkalet inspect --help
-and kafkalet export --help. `kafkalet conform` compares any broker with Apache Kafka; see kafkalet
-conform --help.
-Options of serve and exec, with the defaults of serve in parentheses:
-
-{options}
-  -h, --help         show this help and exit
-  -V, --version      show the version and exit
-"""
-COMMANDS = ("serve", "exec", "container", "ctl", "top", "inspect", "export", "conform", "help", "version")
+COMMANDS = {
+    "serve": "run brokers until a signal stops them",
+    "exec": "run a command with brokers, and stop them when it ends",
+    "container": "run brokers with the environment variables of the image apache/kafka",
+    "ctl": "control running brokers: topics, records, groups, faults, the clock and more",
+    "top": "show what running brokers do, live",
+    "inspect": "show and check the files of a data directory",
+    "export": "prepare a data directory for Apache Kafka",
+    "conform": "compare a broker or a client with Apache Kafka",
+    "help": "show the help of a command",
+    "version": "show the version",
+}
 HELP_OPTIONS = ("-h", "--help")
 VERSION_OPTIONS = ("-V", "--version")
+GENERAL_OPTIONS = (
+    Option("--help", "", "show this help and exit", aliases=("-h",)),
+    Option("--version", "", "show the version and exit", aliases=("-V",)),
+)
 
-MOST_CHARS = 100
-"""Width of the help."""
-OPTION_CHARS = 21
-"""Width of the column with the options."""
+HELP = """usage: kafkalet COMMAND [OPTION]...
+
+A Kafka broker for tests.
+
+{commands}
+
+kafkalet COMMAND --help shows the options of a command.
+"""
+SERVE = """Runs brokers until SIGINT, SIGTERM or SIGHUP. When they are ready, it prints a line:
+
+  kafkalet ready bootstrap=HOST:PORT[,HOST:PORT...]"""
+EXEC = """Runs a command with brokers, and stops them when the command ends. Their addresses are in the environment
+variable KAFKA_BOOTSTRAP_SERVERS. The exit status is that of the command. Two defaults differ from those in
+parentheses: the port is free, and the log level is warning."""
+CONTAINER = """Runs brokers in a container. Environment variables set properties as in the image apache/kafka:
+KAFKA_NUM_PARTITIONS sets num.partitions. Without listeners in the environment, the broker listens on port 9092 of every
+interface. A command instead of options replaces this process."""
 
 
-def help_text() -> str:
-    from textwrap import wrap
-
-    from kafkalet.commands.exec import ENV
+def help_text(command: str = "") -> str:
+    """Return the help of `serve`, `exec` or `container`, or the list of commands."""
+    from kafkalet.commands.exec import EXEC_OPTIONS
+    from kafkalet.commands.help import command_lines, help_page
     from kafkalet.commands.serve import SERVE_OPTIONS
 
-    lines = []
-    for option in (*SERVE_OPTIONS, ENV):
-        left = f"  {option.name} {option.value}".rstrip()
-        first, *rest = wrap(option.help, MOST_CHARS - OPTION_CHARS)
-        lines.append(
-            f"{left}\n{'':{OPTION_CHARS}}{first}" if len(left) > OPTION_CHARS - 2 else f"{left:{OPTION_CHARS}}{first}"
-        )
-        lines += [f"{'':{OPTION_CHARS}}{line}" for line in rest]
-    return HELP.format(options="\n".join(lines))
+    title = "Options, with the defaults in parentheses:"
+    if command == "serve":
+        return help_page("kafkalet serve [OPTION]...", SERVE, (*SERVE_OPTIONS, *GENERAL_OPTIONS), title)
+    if command == "exec":
+        usage = "kafkalet exec [OPTION]... -- COMMAND [ARGUMENT]..."
+        return help_page(usage, EXEC, (*EXEC_OPTIONS, *GENERAL_OPTIONS), title)
+    if command == "container":
+        usage = "kafkalet container [OPTION]...\n       kafkalet container COMMAND [ARGUMENT]..."
+        return help_page(usage, CONTAINER, (*SERVE_OPTIONS, *GENERAL_OPTIONS), title)
+    return HELP.format(commands=command_lines(COMMANDS.items()))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -106,7 +113,7 @@ def _conform(rest: Sequence[str]) -> int:
 def _run(command: str, rest: Sequence[str], parent_id: int) -> int:
     ours = rest[: rest.index("--")] if command == "exec" and "--" in rest else rest
     if command in HELP_OPTIONS or (command in COMMANDS and any(name in ours for name in HELP_OPTIONS)):
-        print_line(help_text().rstrip("\n"))
+        print_line(help_text(command).rstrip("\n"))
         return 0
     if command in ("version", *VERSION_OPTIONS) or (command in COMMANDS and any(o in ours for o in VERSION_OPTIONS)):
         print_line(f"kafkalet {VERSION}")
@@ -127,4 +134,4 @@ def _run(command: str, rest: Sequence[str], parent_id: int) -> int:
         raise UsageError("the Spark pipeline is the command kafkalet-spark: pip install 'kafkalet[spark]'")
     if command.startswith("-"):
         raise UsageError(f"{command} must follow a command: kafkalet serve {command} ...")
-    raise UsageError(f"unknown command {command}; {hint(command, COMMANDS)}")
+    raise UsageError(f"unknown command {command}; {hint(command, list(COMMANDS))}")

@@ -11,4 +11,5 @@ ctl_tables      the responses of the control API as tables
 tables          tables of `kafkalet ctl`
 ready_file      `--ready-file`
 parent          `--exit-with-parent`
+help            help texts in the width of the terminal
 """

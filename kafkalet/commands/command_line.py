@@ -28,10 +28,10 @@ class Option(NamedTuple):
     aliases: tuple[str, ...] = ()
 
 
-def parse(arguments: Sequence[str], options: Sequence[Option]) -> dict[str, list[str]]:
+def parse(arguments: Sequence[str], options: Sequence[Option], command: str = "") -> dict[str, list[str]]:
     """Return the values of the options in the order given, keyed by option name without the dashes.
 
-    The value of a flag is the empty string.
+    The value of a flag is the empty string. Errors refer to the help of `command`.
     """
     known = {name: option for option in options for name in (option.name, *option.aliases)}
     given: dict[str, list[str]] = {}
@@ -41,7 +41,7 @@ def parse(arguments: Sequence[str], options: Sequence[Option]) -> dict[str, list
         option = known.get(name)
         if option is None:
             what = "option" if argument.startswith("-") else "argument"
-            raise UsageError(f"unknown {what} {name}; {hint(name, [option.name for option in options])}")
+            raise UsageError(f"unknown {what} {name}; {hint(name, [option.name for option in options], command)}")
         if not option.value:
             if equals:
                 raise UsageError(f"{argument}: {name} takes no value")
@@ -57,13 +57,15 @@ def parse(arguments: Sequence[str], options: Sequence[Option]) -> dict[str, list
     return given
 
 
-def hint(given: str, known: Sequence[str]) -> str:
-    """Suggest the closest known name, or refer to the help."""
+def hint(given: str, known: Sequence[str], command: str = "") -> str:
+    """Suggest the closest known name, or refer to the help of `command`."""
     from difflib import get_close_matches
 
     by_word = {name.lstrip("-"): name for name in known}
     close = get_close_matches(given.lstrip("-").replace("_", "-"), by_word, 1)
-    return f"did you mean {by_word[close[0]]}?" if close else "see kafkalet --help"
+    if close:
+        return f"did you mean {by_word[close[0]]}?"
+    return f"see kafkalet {command} --help" if command else "see kafkalet --help"
 
 
 def parse_address(option: str, text: str, least_port: int = 0) -> tuple[str, int]:

@@ -63,7 +63,7 @@ def main(arguments: Sequence[str], parent_id: int, environment: Mapping[str, str
 
 def options_of(arguments: Sequence[str], environment: Mapping[str, str]) -> Serve:
     """Return the options of `serve`: those in the arguments, and what the environment adds to them."""
-    given = parse(arguments, SERVE_OPTIONS)
+    given = parse(arguments, SERVE_OPTIONS, "container")
     properties = properties_of(environment)
     _check_roles(properties)
     mounted = _path(environment, MOUNTED)

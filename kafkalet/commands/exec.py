@@ -35,7 +35,7 @@ from .parent import PERIOD_S, is_gone
 from .ready_file import remove_of
 from .serve import CA, SERVE_OPTIONS, Serve, Starter, serve
 
-ENV = Option("--env", "NAME", "exec: another environment variable to set to the address; repeatable", True)
+ENV = Option("--env", "NAME", "another environment variable to set to the address; repeatable", True)
 EXEC_OPTIONS = (*SERVE_OPTIONS, ENV)
 FREE_PORT = ("127.0.0.1", 0)
 VARIABLE = "KAFKA_BOOTSTRAP_SERVERS"
@@ -62,7 +62,7 @@ class Exec(NamedTuple):
         command = arguments[end + 1 :]
         if not command:
             raise UsageError("exec needs a command after --: kafkalet exec [OPTION]... -- COMMAND [ARGUMENT]...")
-        given = parse(arguments[:end], EXEC_OPTIONS)
+        given = parse(arguments[:end], EXEC_OPTIONS, "exec")
         variables = given.pop("env", [])
         for name in variables:
             if not name or "=" in name:

@@ -33,23 +33,19 @@ from kafkalet.storage.identity import IdentityRefused, read_identity
 from .command_line import Failure, Option, UsageError, parse, print_line
 
 LAST = RELEASES[-2]
-HELP = f"""usage: kafkalet export --data-dir DIR [--to DIR] [--kafka-version VERSION]
-
-Prepares a data directory for Apache Kafka with KRaft: writes a metadata log with its topics,
-configurations, ACLs, SCRAM credentials, delegation tokens and quotas, and the properties with
-which Kafka opens it. No broker may use the directory.
-
-  --data-dir DIR     directory of kafkalet serve --data-dir; repeated as there
-  --to DIR           prepare a copy in this new directory; the original is not changed; repeated for
-                     each --data-dir
-  --kafka-version VERSION
-                     the release that will open the directory ({LAST})
-  -h, --help         show this help and exit"""
+HELP = """Prepares a data directory for Apache Kafka with KRaft: writes a metadata log with its topics, configurations,
+ACLs, SCRAM credentials, delegation tokens and quotas, and the properties with which Kafka opens it. No broker may use
+the directory."""
 OPTIONS = (
-    Option("--data-dir", "DIR", "", repeatable=True),
-    Option("--to", "DIR", "", repeatable=True),
-    Option("--kafka-version", "VERSION", ""),
-    Option("--help", "", "", aliases=("-h",)),
+    Option("--data-dir", "DIR", "directory of kafkalet serve --data-dir; repeated as there", repeatable=True),
+    Option(
+        "--to",
+        "DIR",
+        "prepare a copy in this new directory; the original is not changed; repeated for each --data-dir",
+        repeatable=True,
+    ),
+    Option("--kafka-version", "VERSION", f"the release that will open the directory ({LAST})"),
+    Option("--help", "", "show this help and exit", aliases=("-h",)),
 )
 BROKER_FOLDER = re.compile(r"broker-(0|[1-9][0-9]*)", re.ASCII)
 FIRST_PORT = 9092
@@ -66,9 +62,12 @@ class Export(NamedTuple):
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command and return its exit status. Raises UsageError, Failure."""
-    given = parse(arguments, OPTIONS)
+    given = parse(arguments, OPTIONS, "export")
     if "help" in given:
-        print_line(HELP)
+        from .help import help_page
+
+        usage = "kafkalet export --data-dir DIR [--to DIR] [--kafka-version VERSION]"
+        print_line(help_page(usage, HELP, OPTIONS).rstrip("\n"))
         return 0
     options = _options(given)
     try:

@@ -47,17 +47,12 @@ OPTIONS = (
     Option("--json", "", "print JSON Lines instead of tables; timestamps are in milliseconds"),
     Option("--help", "", "show this help and exit", aliases=("-h",)),
 )  # fmt: skip
-HELP = """usage: kafkalet inspect [OPTION]... DIR|FILE...
+HELP = """Shows the files of a data directory of kafkalet or Apache Kafka without changing them. No broker is needed. DIR is
+a data directory or the directory of a partition. FILE is a .log, .index, .timeindex, .txnindex or .snapshot file (also
+.deleted, .cleaned or .swap), a checkpoint, partition.metadata, meta.properties, .kafka_cleanshutdown, kafkalet.json,
+quorum-state, or a KRaft metadata snapshot.
 
-Shows the files of a data directory of kafkalet or Apache Kafka without changing them. No broker is
-needed. DIR is a data directory or the directory of a partition. FILE is a .log, .index, .timeindex,
-.txnindex or .snapshot file (also .deleted, .cleaned or .swap), a checkpoint, partition.metadata,
-meta.properties, .kafka_cleanshutdown, kafkalet.json, quorum-state, or a KRaft metadata snapshot.
-
-Exit status: 0; 1 after a fault or if a file cannot be read; 2 if the command line is wrong.
-
-{options}
-"""
+Exit status: 0; 1 after a fault or if a file cannot be read; 2 if the command line is wrong."""
 MAX_OFFSET = (1 << 63) - 1
 TIMES = {
     "base_timestamp",
@@ -116,14 +111,9 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def help_text() -> str:
-    from textwrap import wrap
+    from .help import help_page
 
-    lines = []
-    for option in OPTIONS:
-        first, *rest = wrap(option.help, 79)
-        left = f"  {option.name} {option.value}".rstrip()
-        lines += [f"{left:21}{first}", *(f"{'':21}{line}" for line in rest)]
-    return HELP.format(options="\n".join(lines))
+    return help_page("kafkalet inspect [OPTION]... DIR|FILE...", HELP, OPTIONS)
 
 
 def _separate(arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
@@ -142,7 +132,7 @@ def _separate(arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
         name, equals, value = argument.partition("=")
         option = known.get(name)
         if option is None:
-            close = hint(name, [each.name for each in OPTIONS]).replace("kafkalet --help", "kafkalet inspect --help")
+            close = hint(name, [each.name for each in OPTIONS], "inspect")
             raise UsageError(f"unknown option {name}; {close}")
         if not option.value and equals:
             raise UsageError(f"{argument}: {name} takes no value")

@@ -317,7 +317,7 @@ def _advertise(texts: Sequence[str]) -> tuple[str, int] | dict[str, tuple[str, i
 
 def main(arguments: Sequence[str], parent_id: int) -> int:
     """Run `kafkalet serve` and return its exit status. `parent_id` is the process that started kafkalet."""
-    return serve(Serve.of(parse(arguments, SERVE_OPTIONS)), Starter(parent_id))
+    return serve(Serve.of(parse(arguments, SERVE_OPTIONS, "serve")), Starter(parent_id))
 
 
 class Starter:

@@ -5,8 +5,10 @@ import sys
 
 import pytest
 
-from kafkalet.cli import help_text, main
+from kafkalet.cli import COMMANDS, help_text, main
+from kafkalet.commands.command_line import Option
 from kafkalet.commands.exec import EXEC_OPTIONS
+from kafkalet.commands.serve import SERVE_OPTIONS
 from kafkalet.version import VERSION
 
 from .commands.processes import run
@@ -22,20 +24,39 @@ def test_serve_does_not_import_what_other_commands_need() -> None:
     assert done.stdout == "[]\n"
 
 
-def test_help_names_every_option(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--help"]) == 0
+@pytest.mark.parametrize("columns", [60, 80, 200])
+@pytest.mark.parametrize("command", ["", "serve", "exec", "container", "inspect", "export"])
+def test_help_fits_the_terminal(
+    command: str, columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert main([*command.split(), "--help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if len(line) > min(columns, 100) and not line.startswith("usage: ")] == []
+
+
+@pytest.mark.parametrize(("command", "options"), [("serve", SERVE_OPTIONS), ("exec", EXEC_OPTIONS)])
+def test_help_of_a_command_names_its_options(
+    command: str, options: tuple[Option, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command, "--help"]) == 0
     shown = capsys.readouterr().out
-    assert [option.name for option in EXEC_OPTIONS if option.name not in shown] == []
-    assert max(map(len, shown.splitlines())) <= 100
+    assert [option.name for option in options if f"  {option.name}" not in shown] == []
+
+
+@pytest.mark.parametrize("command", ["", "-h", "--help", "help"])
+def test_help_without_command_lists_the_commands(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(command.split()) == 0
+    shown = capsys.readouterr().out
+    assert [name for name in COMMANDS if f"\n  {name} " not in shown] == []
 
 
 @pytest.mark.parametrize(
-    "command",
-    ["", "-h", "help", "serve -h", "serve --help", "serve help", "help serve", "serve --topic t -h", "exec -h"],
+    "command", ["serve -h", "serve --help", "serve help", "help serve", "serve --topic t -h", "serve -h --topic t"]
 )
-def test_every_form_of_help_shows_the_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_form_of_help_shows_the_help_of_the_command(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(command.split()) == 0
-    assert capsys.readouterr().out == help_text()
+    assert capsys.readouterr().out == help_text("serve")
 
 
 @pytest.mark.parametrize("command", ["pipeline", "pipeline --help", "help pipeline", "pipeline load a --topic t"])
@@ -74,7 +95,7 @@ def test_invalid_property_of_a_listener_prints_one_line_on_stderr(arguments: lis
         (["fly"], 2, "kafkalet: unknown command fly; see kafkalet --help\n"),
         (["sevre"], 2, "kafkalet: unknown command sevre; did you mean serve?\n"),
         (["--listen", ":1"], 2, "kafkalet: --listen must follow a command: kafkalet serve --listen ...\n"),
-        (["serve", "--nope"], 2, "kafkalet: unknown option --nope; see kafkalet --help\n"),
+        (["serve", "--nope"], 2, "kafkalet: unknown option --nope; see kafkalet serve --help\n"),
         (
             ["serve", "--set", "num.partitions=0"],
             2,

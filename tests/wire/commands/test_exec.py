@@ -81,7 +81,7 @@ def line(process: "subprocess.Popen[str]") -> str:
         ([], "exec needs a command after --: kafkalet exec [OPTION]... -- COMMAND [ARGUMENT]..."),
         (["pytest"], "exec needs a command after --: kafkalet exec [OPTION]... -- COMMAND [ARGUMENT]..."),
         (["--topic", "t", "--"], "exec needs a command after --: kafkalet exec [OPTION]... -- COMMAND [ARGUMENT]..."),
-        (["pytest", "--", "x"], "unknown argument pytest; see kafkalet --help"),
+        (["pytest", "--", "x"], "unknown argument pytest; see kafkalet exec --help"),
         (["--topc", "t", "--", "x"], "unknown option --topc; did you mean --topic?"),
         (["--brokers", "0", "--", "x"], "--brokers 0: expected a number of at least 1"),
         (

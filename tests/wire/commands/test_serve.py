@@ -28,17 +28,17 @@ from .processes import COMMAND, ready, run, serving
 
 
 def parsed(*arguments: str) -> Serve:
-    return Serve.of(parse(arguments, SERVE_OPTIONS))
+    return Serve.of(parse(arguments, SERVE_OPTIONS, "serve"))
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--nope", "1"], "unknown option --nope; see kafkalet --help"),
+        (["--nope", "1"], "unknown option --nope; see kafkalet serve --help"),
         (["--lissten", "1"], "unknown option --lissten; did you mean --listen?"),
         (["--data_dir", "1"], "unknown option --data_dir; did you mean --data-dir?"),
         (["--key-col", "1"], "unknown option --key-col; did you mean --key?"),
-        (["nope"], "unknown argument nope; see kafkalet --help"),
+        (["nope"], "unknown argument nope; see kafkalet serve --help"),
         (["--listen"], "--listen needs a value: --listen [PROTOCOL://]HOST:PORT"),
         (["--listen", "--brokers", "3"], "--listen needs a value: --listen [PROTOCOL://]HOST:PORT"),
         (["--brokers", "1", "--brokers", "2"], "--brokers is given twice; it takes one value"),
