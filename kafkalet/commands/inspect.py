@@ -47,10 +47,10 @@ OPTIONS = (
     Option("--json", "", "print JSON Lines instead of tables; timestamps are in milliseconds"),
     Option("--help", "", "show this help and exit", aliases=("-h",)),
 )  # fmt: skip
-HELP = """Shows the files of a data directory of kafkalet or Apache Kafka without changing them. No broker is needed. DIR is
-a data directory or the directory of a partition. FILE is a .log, .index, .timeindex, .txnindex or .snapshot file (also
-.deleted, .cleaned or .swap), a checkpoint, partition.metadata, meta.properties, .kafka_cleanshutdown, kafkalet.json,
-quorum-state, or a KRaft metadata snapshot.
+HELP = """Shows the files of a data directory of kafkalet or Apache Kafka without changing them. No broker is needed.
+DIR is a data directory or the directory of a partition. FILE is a .log, .index, .timeindex, .txnindex or .snapshot file
+(also .deleted, .cleaned or .swap), a checkpoint, partition.metadata, meta.properties, .kafka_cleanshutdown,
+kafkalet.json, quorum-state, or a KRaft metadata snapshot.
 
 Exit status: 0; 1 after a fault or if a file cannot be read; 2 if the command line is wrong."""
 MAX_OFFSET = (1 << 63) - 1

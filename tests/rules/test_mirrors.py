@@ -97,6 +97,7 @@ ELSEWHERE: dict[str, str] = {
     "control.state": "control/routes/test_topics.py",
     "control.top": "commands/test_top.py",
     "broker.served": "broker/test_read_only.py",
+    "commands.help": "test_cli.py",
     "embedded": "broker/test_server.py",
     "broker.views": "broker/test_server.py",
     "testing.hold": "testing/test_layout.py",
