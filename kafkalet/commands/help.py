@@ -13,23 +13,25 @@ COLUMN = 21
 
 
 def help_page(usage: str, text: str, options: Sequence[Option], before_options: str = "Options:") -> str:
-    """Return the help of a command. `text` has paragraphs, which are filled, and indented lines, which stay."""
+    """Return the help of a command. The paragraphs of `text` are filled."""
     return f"usage: {usage}\n\n{filled(text)}\n\n{before_options}\n\n{option_lines(options)}\n"
 
 
 def filled(text: str) -> str:
+    """Fill the paragraphs of a text. Those with an indented line, and the usage, stay as they are."""
     width = _width()
     return "\n\n".join(
-        each if each.startswith(" ") else fill(each, width, break_on_hyphens=False) for each in text.split("\n\n")
+        each if each.startswith((" ", "usage:")) or "\n " in each else fill(each, width, break_on_hyphens=False)
+        for each in text.split("\n\n")
     )
 
 
-def option_lines(options: Iterable[Option]) -> str:
+def option_lines(options: Iterable[Option], column: int = COLUMN) -> str:
     """Return the lines that describe options: name and value on the left, the description on the right."""
     lines = []
     for option in options:
         names = ", ".join((*option.aliases, option.name))
-        lines += _two_columns(f"{names} {option.value}".rstrip(), option.help, COLUMN)
+        lines += _two_columns(f"{names} {option.value}".rstrip(), option.help, column)
     return "\n".join(lines)
 
 

@@ -24,8 +24,22 @@ def test_serve_does_not_import_what_other_commands_need() -> None:
     assert done.stdout == "[]\n"
 
 
-@pytest.mark.parametrize("columns", [60, 80, 200])
-@pytest.mark.parametrize("command", ["", "serve", "exec", "container", "inspect", "export"])
+@pytest.mark.parametrize("columns", [80, 200])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "",
+        "serve",
+        "exec",
+        "container",
+        "inspect",
+        "export",
+        "conform",
+        "conform diff",
+        "conform client",
+        "conform --between",
+    ],
+)
 def test_help_fits_the_terminal(
     command: str, columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

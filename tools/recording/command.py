@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kafkalet.commands.command_line import Failure, Option, UsageError, parse, parse_address, print_error, print_line
+from kafkalet.commands.help import option_lines
 from kafkalet.protocol.releases import NEWEST, RELEASES
-from kafkalet_conformance.commands.output import option_lines
 from kafkalet_conformance.judging.nearest import recorded_releases
 from kafkalet_conformance.judging.replaying import UNUSABLE, description
 from kafkalet_conformance.playing.target import Target
@@ -50,7 +50,7 @@ SHOWN = 100
 def main(arguments: Sequence[str]) -> int:
     """Run the command and return its exit status. Raises UsageError for invalid arguments."""
     if not {"-h", "--help"}.isdisjoint(arguments):
-        print_line(HELP.format(options="\n".join(option_lines(OPTIONS))).rstrip())
+        print_line(HELP.format(options=option_lines(OPTIONS)).rstrip())
         return 0
     try:
         match arguments:

@@ -5,7 +5,6 @@ import math
 import os
 import shlex
 import sys
-import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -26,8 +25,6 @@ from kafkalet_conformance.between.progress import progress_on
 from kafkalet_conformance.between.restarting import restart
 from kafkalet_conformance.judging.nearest import nearest
 from kafkalet_conformance.playing.target import Target
-
-from .output import option_lines
 
 HELP = """usage: kafkalet conform --between HOST:PORT HOST:PORT [OPTION]...
 
@@ -63,8 +60,9 @@ STEPS_SHOWN, FIELDS_SHOWN, CHARACTERS_SHOWN = 40, 6, 700
 def main(arguments: Sequence[str]) -> int:
     """Compare two brokers; return 0 if all responses were the same, 1 if not, 2 if none was compared."""
     if {"-h", "--help"} & set(arguments):
-        names = textwrap.fill(", ".join(GROUPS), 88, subsequent_indent="  ")
-        print_line(HELP.format(options="\n".join(option_lines(OPTIONS)), groups=names).rstrip())
+        from kafkalet.commands.help import filled, option_lines
+
+        print_line(filled(HELP.format(options=option_lines(OPTIONS), groups=", ".join(GROUPS))).rstrip())
         return 0
     addresses, rest = arguments[:2], arguments[2:]
     if len(addresses) < 2 or any(address.startswith("-") for address in addresses):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kafkalet.commands.command_line import Failure, Option, UsageError, hint, parse, print_error, print_line
 
-from .output import check_files, option_lines, output_of, print_lines, write_file
+from .output import check_files, output_of, print_lines, write_file
 
 if TYPE_CHECKING:
     from kafkalet_conformance.clients.results import ClientResult, ClientRun
@@ -54,7 +54,9 @@ def main(arguments: Sequence[str]) -> int:
     given = parse(arguments[:split], OPTIONS)
     command = list(arguments[split + 1 :])
     if "help" in given:
-        print_line(HELP.format(options="\n".join(option_lines(OPTIONS))).rstrip())
+        from kafkalet.commands.help import filled, option_lines
+
+        print_line(filled(HELP.format(options=option_lines(OPTIONS))).rstrip())
         return 0
     chosen = _chosen(given.get("only", ()))
     if "list" in given:

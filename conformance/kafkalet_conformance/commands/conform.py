@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from kafkalet.commands.command_line import Failure, Option, UsageError, parse, parse_address, print_error
 
-from .output import check_files, option_lines, output_of, print_lines, read_report, style_of, width, write_file
+from .output import check_files, output_of, print_lines, read_report, style_of, width, write_file
 from .security import OPTIONS as SECURITY_OPTIONS
 from .security import security_of
 
@@ -71,12 +71,13 @@ and --html can be combined. If the FILE of a report is -, the report is written 
 and the tables to standard error.
 
 Exit status:
-  0    everything that ran is as Kafka; with --baseline: everything that was as Kafka still is
-  1    something differs, is unstable or failed; with --baseline: something that was as Kafka
-       no longer is
-  2    the run was not possible: the broker does not respond, no scenario is selected or could
-       run, or an option or file is invalid
-  130  the run was interrupted; the reports contain the results up to that point
+  0    everything that ran is as Kafka;
+       with --baseline: everything that was as Kafka still is
+  1    something differs, is unstable or failed;
+       with --baseline: something that was as Kafka no longer is
+  2    the run was not possible: the broker does not respond, no scenario is
+       selected or could run, or an option or file is invalid
+  130  the run was interrupted; the reports have the results up to that point
 """
 
 
@@ -134,11 +135,13 @@ def _subcommand(names: Sequence[str]) -> Callable[[Sequence[str]], int] | None:
 
 def help_text() -> str:
     """Return the help of `kafkalet conform`, with the options by group."""
+    from kafkalet.commands.help import filled, option_lines
+
     column = len("  --bootstrap HOST:PORT,...  ")
     lines = []
     for title, options in GROUPS.items():
-        lines += ["", f"{title}:", *option_lines(options, column)]
-    return HELP.format(options="\n".join(lines)).rstrip("\n")
+        lines += ["", f"{title}:", option_lines(options, column)]
+    return filled(HELP.format(options="\n".join(lines))).rstrip("\n")
 
 
 # The selection

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from kafkalet.commands.command_line import Option, UsageError, parse
 
-from .output import check_files, option_lines, output_of, print_lines, read_report, style_of, write_file
+from .output import check_files, output_of, print_lines, read_report, style_of, write_file
 
 OPTIONS = (
     Option("--json", "FILE", "write the changes as JSON (-: to standard output)"),
@@ -35,7 +35,9 @@ def main(arguments: Sequence[str]) -> int:
     files, options = _split(arguments)
     given = parse(options, OPTIONS)
     if "help" in given:
-        print_lines(HELP.format(options="\n".join(option_lines(OPTIONS))).splitlines(), sys.stdout)
+        from kafkalet.commands.help import filled, option_lines
+
+        print_lines(filled(HELP.format(options=option_lines(OPTIONS))).splitlines(), sys.stdout)
         return 0
     if len(files) != 2:
         raise UsageError(f"conform diff needs two JSON reports, not {len(files)}: conform diff EARLIER.json LATER.json")

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from kafkalet.commands.command_line import Failure, Option, UsageError
+from kafkalet.commands.command_line import Failure, UsageError
 
 if TYPE_CHECKING:
     from kafkalet_conformance.reports.terminal import Style
@@ -47,16 +47,6 @@ def read_report(option: str, path: str) -> Run:
         return read(path)
     except NotAReport as error:
         raise UsageError(f"{option} {path}: {error}".lstrip()) from error
-
-
-def option_lines(options: Sequence[Option], least_width: int = 0) -> list[str]:
-    """Return the lines of a help text that describe options, with the descriptions in one column.
-
-    `least_width` is the least number of characters before the descriptions.
-    """
-    usages = [f"  {each.name} {each.value}".rstrip() for each in options]
-    column = max(least_width, 2 + max(map(len, usages)))
-    return [f"{usage:{column}}{option.help}" for usage, option in zip(usages, options, strict=True)]
 
 
 def width() -> int:
