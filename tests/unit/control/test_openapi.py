@@ -5,6 +5,8 @@ After a change of a route, write the copy again: `.venv/bin/python -m tests.unit
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -14,6 +16,10 @@ from kafkalet.control.route import Routes
 from kafkalet.control.routes import areas
 from kafkalet.control.shapes import Field, Object, Text
 from tests.source import ROOT
+
+validator: ModuleType | None = None
+with suppress(ImportError):  # not in the test: it may import urllib3, which opens a socket, and a unit test must not
+    import openapi_spec_validator as validator
 
 COPY = ROOT / "kafkalet" / "control" / "openapi.json"
 
@@ -26,8 +32,9 @@ def test_copy_in_the_documentation_is_up_to_date() -> None:
     assert COPY.read_text() == text(), "run .venv/bin/python -m tests.unit.control.test_openapi"
 
 
+@pytest.mark.skipif(validator is None, reason="the extra `test` has openapi-spec-validator")
 def test_document_is_valid() -> None:
-    validator = pytest.importorskip("openapi_spec_validator", reason="the extra `test` has openapi-spec-validator")
+    assert validator is not None
     validator.validate(document(areas()))
 
 
