@@ -58,7 +58,8 @@ class EmbeddedCluster:
         **unknown: Never,
     ) -> None:
         if unknown:
-            arguments.check_names(type(self).__name__, unknown, EmbeddedCluster.__init__.__annotations__)
+            options = EmbeddedCluster.__init__.__annotations__.keys() - {"unknown", "return"}
+            arguments.check_names(type(self).__name__, unknown, options)
         self._check(brokers, host, port, clock)
         arguments.text('version, as in "3.9",', version)
         release = Release.of(version)

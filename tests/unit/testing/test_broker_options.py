@@ -98,3 +98,14 @@ def test_constructor_refuses_unknown_option_with_the_closest_one() -> None:
 def test_constructor_takes_topics_as_a_dict() -> None:
     with kafkalet.Broker(topics={"orders": 6, "payments": None}) as kafka:
         assert (kafka.topic("orders").partition_count, kafka.topic("payments").partition_count) == (6, 1)
+
+
+@pytest.mark.parametrize("name", ["unknown", "return", "self"])
+def test_name_inside_the_constructor_is_no_option(name: str) -> None:
+    with pytest.raises(TypeError):
+        kafkalet.Broker(**{name: 1})
+
+
+def test_options_that_the_constructor_names_are_those_of_the_typed_dict() -> None:
+    with pytest.raises(TypeError, match=f"The options are {', '.join(sorted(NAMES))}$"):
+        kafkalet.Broker(xyz=1)
