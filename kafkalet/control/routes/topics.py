@@ -99,8 +99,7 @@ def mark_topic(call: Call, name: fields.Name) -> Json:
 def get_partition(call: Call, name: fields.Name, partition: fields.Partition) -> Json:
     """Return the state of a partition and the offsets of its log."""
     server = call.cluster._server
-    name, index = name, partition
-    return server.call(lambda: state.partition(server, name, server.metadata.existing_partition(name, index)))
+    return server.call(lambda: state.partition(server, name, server.metadata.existing_partition(name, partition)))
 
 
 def _topic(call: Call, name: str) -> Json:
