@@ -446,9 +446,10 @@ class Cluster(EmbeddedCluster):
 
         Raises ValueError if an option is invalid, for example because the response has no field for the error.
         """
-        options: dict[str, Any] = {**locals(), **unknown}
+        options: dict[str, Any] = dict(locals())
         for name in ("self", "api", "unknown"):
             del options[name]
+        options |= unknown
         from .faults import set_fault
 
         fault = set_fault(self, api, options, self._forget_fault)

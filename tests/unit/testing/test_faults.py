@@ -85,6 +85,11 @@ def test_unknown_option_raises_type_error(kafka: Broker) -> None:
         kafka.fault("Produce", eror="NOT_LEADER_OR_FOLLOWER")  # type: ignore[arg-type]
 
 
+def test_name_inside_the_method_is_no_option_of_a_fault(kafka: Broker) -> None:
+    with pytest.raises(TypeError, match=r"fault\(\) has no option 'unknown'"):
+        kafka.fault("Produce", error="NOT_LEADER_OR_FOLLOWER", unknown=1)  # type: ignore[arg-type]
+
+
 def test_parameters_of_fault_are_the_options_in_the_table() -> None:
     parameters = list(inspect.signature(Broker.fault).parameters.values())[2:-1]  # without self, api and unknown
     assert [(each.name, each.default) for each in parameters] == [
