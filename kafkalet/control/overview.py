@@ -176,7 +176,7 @@ class View:
         cluster = state.cluster
         right = _time(state.now_ms(), "%Y-%m-%d %H:%M:%S")
         if state.ahead_ms > 1000:
-            right += f" (+{duration(state.ahead_ms)})"
+            right += f" (+{duration(round(state.ahead_ms, -3))})"  # it is the difference of two clock readings
         left = [Span("kafkalet", BOLD), Span(f"  Kafka {plain(cluster.get('kafka_version', '?'))}"), *brokers]
         left.append(Span(f"  {plain(cluster.get('bootstrap_servers', ''))}", DIM))
         room = self._width - wide(right) - 2
