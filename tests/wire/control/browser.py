@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Locator, LocatorAssertions, Page
 
 COMMANDS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 TIMEOUT_MS = 20_000.0
@@ -47,6 +47,14 @@ def opened(browser: "Browser", url: str, **options: Any) -> Iterator["Page"]:
         assert problems == []
     finally:
         context.close()
+
+
+def expect(locator: "Locator") -> "LocatorAssertions":
+    """Return assertions that wait until they hold. Some effects of a click come later, such as a new address."""
+    from playwright.sync_api import expect as assertions
+
+    assertions.set_options(timeout=TIMEOUT_MS)
+    return assertions(locator)
 
 
 def _is_problem(message: Any) -> bool:

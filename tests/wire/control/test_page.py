@@ -16,7 +16,7 @@ from kafkalet.protocol.records.record import Record
 from tests.wire.brokers import Wire
 
 from .asking import TOKEN, Asking, asking
-from .browser import launched, opened
+from .browser import expect, launched, opened
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page
@@ -54,7 +54,15 @@ def produce(api: Asking, topic: str, count: int, **options: str) -> None:
 
 
 def visit(page: "Page", place: str) -> None:
-    page.evaluate("place => { location.hash = place }", place)
+    """Show a place. The page shows it when it receives the event `hashchange`, as this function does after it."""
+    page.evaluate(
+        """place => new Promise(resolve => {
+            if (location.hash === place) resolve();
+            addEventListener("hashchange", resolve, { once: true });
+            location.hash = place;
+        })""",
+        place,
+    )
 
 
 def cells(rows: "Locator") -> list[list[str]]:
@@ -85,8 +93,8 @@ def test_partition_is_a_bar_with_its_four_offsets(page: "Page", three: Asking) -
     with three.cluster.topic("bars").hold_high_watermark():
         produce(three, "bars", 1, acks="1")
         topic = page.get_by_role("article", name="Topic bars")
-        bar = topic.get_by_role("img", name="log end 12")
-        assert bar.get_attribute("aria-label") == (
+        bar = topic.get_by_role("img")
+        expect(bar).to_have_accessible_name(
             "log start 4, last stable 10, high watermark 11, log end 12; 4 offsets deleted; "
             "1 offset in open transactions; 1 offset not replicated"
         )
@@ -718,8 +726,7 @@ def test_roles_and_names_describe_the_page(page: "Page") -> None:
     for tab in tabs.all():
         tab.click()
         panel = page.get_by_role("tabpanel")
-        assert panel.count() == 1
-        assert panel.get_attribute("aria-labelledby") == tab.get_attribute("id")
+        expect(panel).to_have_attribute("aria-labelledby", tab.get_attribute("id") or "")
         nameless = panel.evaluate(
             """panel => [...panel.querySelectorAll("button, a, input, select, textarea")].filter(each =>
                 each.checkVisibility() && !each.ariaLabel && !each.labels?.length && !each.innerText?.trim())

@@ -10,7 +10,7 @@ import pytest
 from kafkalet_conformance.reports.html_report import dumps
 from kafkalet_conformance.results import Outcome, Run
 from tests.unit.conformance.reports.runs import EVIL, case, differing, every_outcome, result, run, scenario
-from tests.wire.control.browser import launched, opened
+from tests.wire.control.browser import expect, launched, opened
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page
@@ -36,15 +36,17 @@ def url(made: Run, directory: Path) -> str:
     return (directory / "report.html").as_uri()
 
 
-def shown(page: "Page") -> list[str]:
+def scenarios(page: "Page") -> "Locator":
     """Return the names of the scenarios in the list."""
-    return page.locator("#list > details > summary > strong").all_inner_texts()
+    return page.locator("#list > details > summary > strong")
 
 
 def opened_details(page: "Page", name: str) -> "Locator":
-    """Open a scenario and return its content."""
+    """Open a scenario and return its content, with that of its first case."""
     row = page.locator(f"details[data-scenario='{name}']")
     row.locator("> summary").click()
+    expect(row.locator("> div")).to_be_visible()
+    expect(row.locator("details[open]:not(:has(> div))")).to_have_count(0)
     return row.locator("> div")
 
 
@@ -62,12 +64,12 @@ def test_header_has_target_release_date_and_counts(page: "Page") -> None:
 
 
 def test_cell_shows_its_scenarios(page: "Page") -> None:
-    assert len(shown(page)) == 7
+    expect(scenarios(page)).to_have_count(7)
     page.get_by_role("button", name=re.compile("^JoinGroup, groups")).click()
-    assert shown(page) == ["broken"]
-    assert page.get_by_role("status").inner_text() == "1 of 7 scenarios (JoinGroup, groups)"
+    expect(scenarios(page)).to_have_text(["broken"])
+    expect(page.get_by_role("status")).to_have_text("1 of 7 scenarios (JoinGroup, groups)")
     page.get_by_role("button", name=re.compile("^JoinGroup, groups")).click()
-    assert len(shown(page)) == 7
+    expect(scenarios(page)).to_have_count(7)
 
 
 def test_scenario_shows_request_and_both_answers_with_differing_lines_marked(page: "Page") -> None:
@@ -81,8 +83,6 @@ def test_scenario_shows_request_and_both_answers_with_differing_lines_marked(pag
 
 
 def test_failed_scenario_shows_its_reason(page: "Page") -> None:
-    from playwright.sync_api import expect
-
     broken, many = opened_details(page, "broken"), opened_details(page, "many")
     expect(broken).to_contain_text("the broker closed the connection", use_inner_text=True)
     expect(many).to_contain_text("needs a cluster of 3 brokers", use_inner_text=True)
@@ -99,22 +99,22 @@ def test_text_of_the_broker_stays_text(page: "Page") -> None:
 
 def test_outcomes_and_levels_filter(page: "Page") -> None:
     page.get_by_label("≠ differs (2)").uncheck()
-    assert "codes" not in shown(page)
+    expect(scenarios(page).get_by_text("codes")).to_have_count(0)
     page.get_by_label("must (5)").uncheck()
-    assert shown(page) == ["shaky"]
+    expect(scenarios(page)).to_have_text(["shaky"])
     page.get_by_role("button", name="Show all").click()
-    assert len(shown(page)) == 7
-    assert page.get_by_label("must (5)").is_checked()
+    expect(scenarios(page)).to_have_count(7)
+    expect(page.get_by_label("must (5)")).to_be_checked()
 
 
 def test_search_finds_names_claims_and_apis(page: "Page") -> None:
     search = page.get_by_role("searchbox")
     search.fill("claim CODES")
-    assert shown(page) == ["codes"]
+    expect(scenarios(page)).to_have_text(["codes"])
     search.fill("joingroup")
-    assert shown(page) == ["broken"]
+    expect(scenarios(page)).to_have_text(["broken"])
     search.fill("nothing like this")
-    assert shown(page) == []
+    expect(scenarios(page)).to_have_count(0)
 
 
 def test_page_is_used_with_the_keyboard(page: "Page") -> None:
@@ -128,14 +128,14 @@ def test_page_is_used_with_the_keyboard(page: "Page") -> None:
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("Enter")
     page.wait_for_function("document.activeElement.id === 'list-title'")
-    assert shown(page) == ["codes", "shaky", "old", "good"]
+    expect(scenarios(page)).to_have_text(["codes", "shaky", "old", "good"])
     page.keyboard.press("Tab")
     for _ in range(20):
         if page.evaluate("document.activeElement.tagName") == "SUMMARY":
             break
         page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    assert page.locator("details[data-scenario='codes']").get_attribute("open") is not None
+    expect(page.locator("details[data-scenario='codes'][open]")).to_have_count(1)
     assert page.locator("#matrix button[tabindex='0']").count() == 1
 
 
@@ -144,7 +144,7 @@ def test_address_names_a_scenario(browser: "Browser", tmp_path: Path) -> None:
     with opened(browser, address) as page:
         page.goto(f"{address}#scenario=codes")
         page.reload()
-        assert shown(page) == ["codes"]
+        expect(scenarios(page)).to_have_text(["codes"])
         page.get_by_text("3 UNKNOWN_TOPIC_OR_PARTITION").first.wait_for()
 
 
@@ -195,11 +195,11 @@ def test_large_report_opens_and_stays_small(browser: "Browser", tmp_path: Path) 
     made = run(*results, result(scenario("last"), Outcome.AS_KAFKA, case()))
     assert len(dumps(made)) < 12_000_000
     with opened(browser, url(made, tmp_path)) as page:
-        assert len(shown(page)) == 341
+        expect(scenarios(page)).to_have_count(341)
         assert page.locator("*").count() < 6000, "details are built when they are opened"
         opened_details(page, "s7").get_by_text("0 NONE").first.wait_for()
 
 
 def test_page_without_scenarios_opens(browser: "Browser", tmp_path: Path) -> None:
     with opened(browser, url(run(software=EVIL), tmp_path)) as page:
-        assert shown(page) == []
+        expect(scenarios(page)).to_have_count(0)
