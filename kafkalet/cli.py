@@ -55,7 +55,7 @@ interface. A command instead of options replaces this process."""
 def help_text(command: str = "") -> str:
     """Return the help of `serve`, `exec` or `container`, or the list of commands."""
     from kafkalet.commands.exec import EXEC_OPTIONS
-    from kafkalet.commands.help import command_lines, help_page
+    from kafkalet.commands.help import definitions, help_page
     from kafkalet.commands.serve import SERVE_OPTIONS
 
     title = "Options, with the defaults in parentheses:"
@@ -67,7 +67,7 @@ def help_text(command: str = "") -> str:
     if command == "container":
         usage = "kafkalet container [OPTION]...\n       kafkalet container COMMAND [ARGUMENT]..."
         return help_page(usage, CONTAINER, (*SERVE_OPTIONS, *GENERAL_OPTIONS), title)
-    return HELP.format(commands=command_lines(COMMANDS.items()))
+    return HELP.format(commands=definitions(COMMANDS.items(), 14))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

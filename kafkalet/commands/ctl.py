@@ -7,31 +7,29 @@ The output is a table, or JSON with --json.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from textwrap import wrap
+from collections.abc import Sequence
 
-from kafkalet.control.client import ControlClient, ControlError
+from kafkalet.control.client import ControlError
 
 from .command_line import Failure, Option, UsageError, hint, print_line, reported
-from .control import TOKEN_VARIABLE, URL_VARIABLE, variable
+from .control import CLIENT_OPTIONS, client_of
 from .ctl_commands import Command, commands, document
 from .ctl_tables import shown
 
-WIDTH = 68
+COLUMN = 32
+"""Where descriptions begin."""
 GENERAL_OPTIONS = (
-    Option("--control", "URL", f"URL of the control API, from the ready line of serve (${URL_VARIABLE})"),
-    Option("--token", "TOKEN", f"token of the control API (${TOKEN_VARIABLE})"),
+    *CLIENT_OPTIONS,
     Option("--json", "", "print JSON instead of a table"),
     Option("--help", "", "show the help of a command and exit", aliases=("-h",)),
 )
-_HELP = """usage: kafkalet ctl [--control URL] [--token TOKEN] [--json] COMMAND [ARGUMENT]... [OPTION]...
+_HELP = """usage: kafkalet ctl COMMAND [ARGUMENT]... [OPTION]...
 
-Controls the brokers of a kafkalet serve --control process. kafkalet ctl COMMAND --help shows the
-options of a command.
+Controls the brokers of a kafkalet serve --control process. kafkalet ctl COMMAND --help shows the options of a command.
 
 {commands}
 
-General options:
+Options of all commands:
 
 {options}
 """
@@ -51,16 +49,7 @@ def _run(arguments: list[str]) -> int:
     if command is None:
         raise UsageError(f"unknown command {' '.join(words)}; {_closest(words)}")
     given = command.given(words[len(command.name.split()) :], options)
-    url = _last(options, "control") or variable(URL_VARIABLE)
-    if url is None:
-        raise UsageError(
-            f"the URL of the control API is missing; give --control URL or set {URL_VARIABLE}. "
-            "kafkalet serve --control 127.0.0.1:0 prints the URL in its ready line"
-        )
-    try:
-        client = ControlClient(url, _last(options, "token") or variable(TOKEN_VARIABLE))
-    except ValueError as error:
-        raise UsageError(str(error)) from error
+    client = client_of(options)
     try:
         found = command.run(client, given)
         if found is not None:
@@ -72,10 +61,6 @@ def _run(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         return 130
     return 0
-
-
-def _last(options: Mapping[str, list[str]], name: str) -> str | None:
-    return options[name][-1] if name in options else None
 
 
 def _separate(arguments: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
@@ -144,26 +129,17 @@ def _option_hint(name: str, known: Sequence[str] | dict[str, Option], command: C
 
 def help_text(command: Command | None = None) -> str:
     """Return the help of a command, or of all."""
+    from .help import definitions, filled, option_lines
+
     if command is not None:
-        text = f"usage: kafkalet ctl {command.usage}\n\n{command.description}\n"
-        words = [(each.word, each.help) for each in command.arguments]
-        text += f"\nArguments:\n\n{_listed(words)}\n" if words else ""
-        return text + (f"\nOptions:\n\n{_options(command.options)}\n" if command.options else "")
+        parts = [f"usage: kafkalet ctl {command.usage}{' [OPTION]...' if command.options else ''}", command.description]
+        if words := [(each.word, each.help) for each in command.arguments]:
+            parts += ["Arguments:", definitions(words, COLUMN)]
+        if command.options:
+            parts += ["Options:", option_lines(command.options, COLUMN)]
+        return filled("\n\n".join(parts))
     areas = []
     for tag in document()["tags"]:
         lines = [(each.usage, each.help) for each in commands().values() if each.tag == tag["name"]]
-        areas.append(f"{tag['description']}\n\n{_listed(lines)}")
-    return _HELP.format(commands="\n\n".join(areas), options=_options(GENERAL_OPTIONS))
-
-
-def _options(options: Iterable[Option]) -> str:
-    return _listed((f"{option.name} {option.value}".rstrip(), option.help) for option in options)
-
-
-def _listed(lines: Iterable[tuple[str, str]]) -> str:
-    return "\n".join(_line(left, right) for left, right in lines)
-
-
-def _line(left: str, right: str) -> str:
-    text = f"\n{'':32}".join(wrap(right, WIDTH))
-    return f"  {left}\n{'':32}{text}" if len(left) > 29 else f"  {left:30}{text}"
+        areas.append(f"{tag['description']}\n\n{definitions(lines, COLUMN)}")
+    return filled(_HELP.format(commands="\n\n".join(areas), options=option_lines(GENERAL_OPTIONS, COLUMN)))

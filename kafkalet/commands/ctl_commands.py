@@ -79,10 +79,13 @@ class Input(NamedTuple):
     @property
     def help(self) -> str:
         default = self.schema.get("default")
-        given = "" if default is None or default is False or default == [] else f" ({_text(default)})"
-        allowed = [each for each in self.schema.get("enum", ()) if each is not None and each not in self.description]
-        text = [self.description.replace("`", "") + given, f"One of {', '.join(allowed)}." if allowed else ""]
-        return " ".join([*filter(None, text), *(["Repeatable."] if self.is_repeatable else [])])
+        allowed = [each for each in self.schema.get("enum", ()) if each is not None]
+        text = [re.sub(r", as in `\{.*?\}`|`", "", self.description)]  # an example of JSON
+        if any(each not in self.description for each in allowed):
+            text.append(f"One of {', '.join(allowed)}.")
+        if default not in (None, False, []):
+            text.append(f"The default is {_text(default)}.")
+        return " ".join([*text, *(["Repeatable."] if self.is_repeatable else [])])
 
     def fields(self, texts: Sequence[str], what: str) -> dict[str, Json]:
         """Return the field with the value of these texts, and its encoding. Raises UsageError."""
@@ -336,6 +339,8 @@ def _input(name: str, place: str, given: Json, collection: str = "", others: Ite
         word = "BOOLEAN" if schema.get("default") or given.get("required") else ""
     elif item.get("type") == "object":
         word = "NAME=VALUE" if "value_encoding" in item["properties"] else "JSON"
+    elif item.get("type") == "array":
+        word = "N,..."
     elif schema.get("type") in ("integer", "number") and not collection and not given.get("required"):
         word = unit or "N"
     else:

@@ -66,8 +66,7 @@ def main(arguments: Sequence[str]) -> int:
     if "help" in given:
         from .help import help_page
 
-        usage = "kafkalet export --data-dir DIR [--to DIR] [--kafka-version VERSION]"
-        print_line(help_page(usage, HELP, OPTIONS).rstrip("\n"))
+        print_line(help_page("kafkalet export --data-dir DIR [OPTION]...", HELP, OPTIONS).rstrip("\n"))
         return 0
     options = _options(given)
     try:

@@ -71,14 +71,18 @@ and --html can be combined. If the FILE of a report is -, the report is written 
 and the tables to standard error.
 
 Exit status:
-  0    everything that ran is as Kafka;
-       with --baseline: everything that was as Kafka still is
-  1    something differs, is unstable or failed;
-       with --baseline: something that was as Kafka no longer is
-  2    the run was not possible: the broker does not respond, no scenario is
-       selected or could run, or an option or file is invalid
-  130  the run was interrupted; the reports have the results up to that point
+{statuses}
 """
+STATUSES = (
+    ("0", "everything that ran is as Kafka; with --baseline: everything that was as Kafka still is"),
+    ("1", "something differs, is unstable or failed; with --baseline: something that was as Kafka no longer is"),
+    (
+        str(NOT_POSSIBLE),
+        "the run was not possible: the broker does not respond, no scenario is selected or could run, or an option or "
+        "file is invalid",
+    ),
+    (str(INTERRUPTED), "the run was interrupted; the reports have the results up to that point"),
+)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -135,13 +139,13 @@ def _subcommand(names: Sequence[str]) -> Callable[[Sequence[str]], int] | None:
 
 def help_text() -> str:
     """Return the help of `kafkalet conform`, with the options by group."""
-    from kafkalet.commands.help import filled, option_lines
+    from kafkalet.commands.help import definitions, filled, option_lines
 
     column = len("  --bootstrap HOST:PORT,...  ")
     lines = []
     for title, options in GROUPS.items():
         lines += ["", f"{title}:", option_lines(options, column)]
-    return filled(HELP.format(options="\n".join(lines))).rstrip("\n")
+    return filled(HELP.format(options="\n".join(lines), statuses=definitions(STATUSES, 7))).rstrip("\n")
 
 
 # The selection

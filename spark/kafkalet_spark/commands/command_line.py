@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter, _ArgumentGroup
+from argparse import ArgumentParser, HelpFormatter, Namespace, _ArgumentGroup
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from shutil import get_terminal_size
+from textwrap import fill
 from typing import Any, NoReturn
 
 from kafkalet_spark.dumping.shape import COMPRESSIONS, DATE_FOLDERS, TARGET_FILE_BYTES
@@ -144,6 +146,20 @@ class _Parser(ArgumentParser):
                 raise UsageError(f"unknown option {name}; {_hint(name, known, self.prog)}")
 
 
+class _Formatter(HelpFormatter):
+    """Fills each paragraph in the width of the terminal."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_width())
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n\n".join(super(_Formatter, self)._fill_text(each, width, indent) for each in text.split("\n\n"))
+
+
+def _width() -> int:
+    return min(100, get_terminal_size((100, 24)).columns)
+
+
 def _hint(given: str, known: Iterable[str], program: str) -> str:
     """Suggest a similar name, or --help."""
     by_word = {name.lstrip("-"): name for name in known}
@@ -155,16 +171,22 @@ def parse(arguments: Sequence[str], program: str) -> Namespace:
     """Parse a command and its options. Raises UsageError, and SystemExit(0) after --help."""
     if arguments[:1] == ["help"]:
         arguments = [*arguments[1:], "--help"]
-    parser = _Parser(prog=program, description="Create, export and verify Kafka logs of any size with Spark.")
+    parser = _Parser(
+        prog=program,
+        usage=f"{program} COMMAND [OPTION]...",
+        description="Create, export and verify Kafka logs of any size with Spark.",
+        epilog=f"{program} COMMAND --help shows the options of a command.",
+        formatter_class=_Formatter,
+    )
     by_name: dict[str, _Parser] = {}
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", title="commands", prog=program)
     for name, (add_to, usage, summary, description) in _COMMANDS.items():
         command = by_name[name] = commands.add_parser(
             name,
-            usage=f"{program} {name} {usage} [OPTION]...",
+            usage=fill(f"usage: {program} {name} {usage} [OPTION]...", _width()).removeprefix("usage: "),
             help=summary,
             description=description,
-            formatter_class=RawDescriptionHelpFormatter,
+            formatter_class=_Formatter,
             allow_abbrev=False,
         )
         add_to(command)

@@ -187,3 +187,15 @@ def test_help_lists_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
         parse(["--help"], "kafkalet-spark")
     shown = capsys.readouterr().out
     assert all(command in shown for command in ("load", "dump", "audit"))
+
+
+@pytest.mark.parametrize("columns", [60, 80, 140])
+@pytest.mark.parametrize("command", ["", "load", "dump", "audit"])
+def test_help_fits_the_terminal(
+    command: str, columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    with pytest.raises(SystemExit):
+        parse([*command.split(), "--help"], "kafkalet-spark")
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if len(line) > min(columns, 100)] == []
