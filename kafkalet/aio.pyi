@@ -321,6 +321,9 @@ class Fault(Mirror):
     @property
     def fired(self) -> int:
         """How often the fault has fired."""
+    @property
+    def number(self) -> int:
+        """The number of the fault, from 1 on. Requests on which it fires are marked with it, as in `(fault 1)`."""
     async def release(self) -> None:
         """Handle the requests that the fault holds (`hang`, `barrier`, `delay`). This ends a fault with `hang`."""
     async def remove(self) -> None:

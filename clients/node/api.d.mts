@@ -258,7 +258,7 @@ export interface EvictMember {
 
 /** A fault that is set. */
 export interface Fault {
-  /** The id. */
+  /** The id. The first fault of the brokers has 1. */
   id: number
   /** The fault on one line. */
   text: string
@@ -587,6 +587,8 @@ export interface Request {
   errors: Array<string>
   /** Why the broker closed the connection instead of answering, or null. */
   closed: string | null
+  /** The id of the fault that has fired on the request, or null. */
+  fault: number | null
   /** The request and its response on one line. */
   text: string
   /** The decoded request, with bytes as base64. null if messages is false or the request was too large to keep. */

@@ -63,6 +63,7 @@ class Context:
         "clock",
         "controller",
         "correlation_id",
+        "fault",
         "is_token_authenticated",
         "journaled",
         "listener",
@@ -104,6 +105,7 @@ class Context:
         self.request: Request | None = None  # used by the router if the response cannot be encoded
         self.logged_request: object = None  # used by the request log
         self.journaled: object = None  # used by the journal
+        self.fault = 0  # the number of the fault that has fired on the request; the journal resets it
         self.listener = listener  # the name of the listener
         self.looked_up_offsets: dict[tuple[str, int], int] | None = None
         """The smallest offset that the client has looked up in each partition (ListOffsets).

@@ -17,6 +17,11 @@ MOST_CHARS = 300
 """Longer lines are truncated."""
 
 
+def counted(number: int, what: str) -> str:
+    """Return a number with its noun, as in `1 time` or `2 times`."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
 def what_clients_do(cluster: EmbeddedCluster) -> list[str]:
     """Return lines for each connected client: the requests that wait for a response, and for how long, or the last one.
 

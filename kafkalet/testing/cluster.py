@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from .topic import Topic
     from .transaction import OpenTransaction, Transaction
 
+MOST_ENDED_FAULTS = 20
+
 
 class Cluster(EmbeddedCluster):
     """A cluster of brokers for tests. All options but `brokers` are keyword arguments.
@@ -369,6 +371,8 @@ class Cluster(EmbeddedCluster):
     # Faults
 
     _faults: tuple[Fault, ...] = ()
+    _ended_faults: tuple[Fault, ...] = ()
+    """The latest faults that were removed, for the report of a failed test."""
 
     def fault(
         self,
@@ -476,8 +480,7 @@ class Cluster(EmbeddedCluster):
     def _remove(self, faults: Collection[Fault]) -> None:
         for fault in faults:
             fault.remove()
-        self._faults = tuple(fault for fault in self._faults if fault not in faults)
-        self._server.watchers.touch()
+            self._forget_fault(fault)
 
     def _end_faults(self) -> list[str]:
         """Remove the faults that a test has left behind, and return what `unfired_faults` says about them.
@@ -490,6 +493,7 @@ class Cluster(EmbeddedCluster):
 
     def _forget_fault(self, fault: Fault) -> None:
         self._faults = tuple(other for other in self._faults if other is not fault)
+        self._ended_faults = (*self._ended_faults, fault)[-MOST_ENDED_FAULTS:]
         self._server.watchers.touch()
 
     def settle(

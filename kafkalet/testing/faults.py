@@ -9,6 +9,7 @@ instead.
 
 from __future__ import annotations
 
+import logging
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -27,6 +28,7 @@ from kafkalet.protocol.messages import response_type
 from kafkalet.protocol.releases import versions_of
 from kafkalet.suggestions import did_you_mean
 
+from .clients import counted
 from .waiting import wait
 
 if TYPE_CHECKING:
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+
+_LOG = logging.getLogger("kafkalet.requests")
 
 BEFORE, AFTER = "before", "after"
 SHOWN = 10
@@ -145,7 +149,12 @@ class Fault:
         """Whether the fault's `with` block has begun and not ended."""
 
     def __repr__(self) -> str:
-        return f"<{self.text}, fired {self.fired} times>"
+        return f"<{self.text}, fired {counted(self.fired, 'time')}>"
+
+    @property
+    def number(self) -> int:
+        """The number of the fault, from 1 on. Requests on which it fires are marked with it, as in `(fault 1)`."""
+        return self._rule.number
 
     @property
     def text(self) -> str:
@@ -173,7 +182,7 @@ class Fault:
             self._cluster,
             lambda: True if self.fired >= wanted else None,
             timeout,
-            lambda: self._text(f"fired {self.fired} times, not {wanted}"),
+            lambda: self._text(f"fired {counted(self.fired, 'time')}, not {wanted}"),
         )
         return self
 
@@ -285,7 +294,9 @@ def set_fault(
         server.faults.add(rule)
 
     server.call(add)
-    return Fault(cluster, raw if api is None else {"api": api, **raw}, rule, forget)
+    fault = Fault(cluster, raw if api is None else {"api": api, **raw}, rule, forget)
+    _LOG.debug("fault %d is set: %s", fault.number, fault.text)
+    return fault
 
 
 def _is_default(value: object, default: object) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar, overload
 from kafkalet.broker import arguments
 from kafkalet.protocol.errors import Code, KafkaError
 
-from .clients import MOST_LINES, limited
+from .clients import MOST_LINES, counted, limited
 from .lag import PartitionLag, UnknownLag, group_lag
 from .record import Time, milliseconds
 from .waiting import timeout_s, wait
@@ -177,7 +177,7 @@ class Group:
         def is_reached(seen: Seen) -> bool:
             return seen.state == "Stable" and members in (None, len(seen.members))
 
-        what = "at least one member" if members is None else f"{members} member{'s' if members > 1 else ''}"
+        what = "at least one member" if members is None else counted(members, "member")
         return self._wait(is_reached, f"the group to be stable with {what}", timeout)
 
     def wait_for_commit(self, topic: str, partition: int, offset: int, timeout: float | None = None) -> int:
@@ -223,7 +223,7 @@ class Group:
     def _failure(self, what: str, timeout: float | None, seen: Seen) -> str:
         waited = f"waited {timeout_s(self._cluster, timeout):g} s for {what}"
         head = f"group {self.group_id}: {waited}: the group is {seen.state}"
-        lines = [f"{head} and has {len(seen.members)} member{'' if len(seen.members) == 1 else 's'}", *described(seen)]
+        lines = [f"{head} and has {counted(len(seen.members), 'member')}", *described(seen)]
         if seen.state == DEAD:
             lines.append(f"  {self._cluster._server.call(self._why_dead)}")
         return "\n".join(lines)

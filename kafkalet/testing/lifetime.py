@@ -44,4 +44,4 @@ def described(cluster: Cluster) -> str:
     """Return the report about a broker."""
     from .report import report
 
-    return f"{cluster!r}\n{report(cluster, cluster.faults)}"
+    return f"{cluster!r}\n{report(cluster)}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from kafkalet.clock import elapsed_s
@@ -13,6 +12,8 @@ from .clients import MOST_LINES, limited, safely
 if TYPE_CHECKING:
     from kafkalet.broker.network.exchange import Exchange
     from kafkalet.embedded import EmbeddedCluster
+
+    from .cluster import Cluster
 
 MOST_REQUESTS = 20
 """The most lines of polls, which repeat or wait, and of other requests: there may be many idle consumers."""
@@ -24,8 +25,8 @@ MOST_LAGS = 10
 """The largest number of partitions shown for a group."""
 
 
-def report(cluster: EmbeddedCluster, faults: Iterable[object] = ()) -> str:
-    """Return a description of the cluster, as lines of text. `faults` are those that are set.
+def report(cluster: Cluster) -> str:
+    """Return a description of the cluster, as lines of text.
 
     Never raises an exception.
     """
@@ -34,7 +35,7 @@ def report(cluster: EmbeddedCluster, faults: Iterable[object] = ()) -> str:
         ("Logs:", lambda: _logs(cluster), MOST_LINES),
         ("Groups:", lambda: _groups(cluster), MOST_LINES),
         ("Open transactions:", lambda: _transactions(cluster), MOST_LINES),
-        ("Faults:", lambda: list(map(repr, faults)), MOST_LINES),
+        ("Faults:", lambda: _faults(cluster), MOST_LINES),
     )
     lines: list[str] = []
     for title, read, most in parts:
@@ -121,3 +122,9 @@ def _transactions(cluster: EmbeddedCluster) -> list[str]:
                     f"(producer id {known.producer_id}, epoch {known.producer_epoch})"
                 )
     return lines
+
+
+def _faults(cluster: Cluster) -> list[str]:
+    """Return a line for each fault, with its number, which marks the requests on which it has fired."""
+    faults = sorted({*cluster._ended_faults, *cluster._faults}, key=lambda fault: fault.number)
+    return [f"{each.number}: {each!r}{'' if each in cluster._faults else ', removed'}" for each in faults]

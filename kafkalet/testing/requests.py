@@ -22,6 +22,7 @@ from kafkalet.protocol.api import BY_TITLE
 from kafkalet.protocol.errors import Code
 from kafkalet.suggestions import did_you_mean
 
+from .clients import counted
 from .waiting import timeout_s, wait
 
 if TYPE_CHECKING:
@@ -144,6 +145,11 @@ class Request:
     def closed(self) -> str | None:
         """Why the broker closed the connection instead of sending a response; None if it did not."""
         return self._exchange.closed
+
+    @property
+    def fault(self) -> int | None:
+        """The number of the fault that has fired on the request (`Fault.number`); None if there is none."""
+        return self._exchange.fault or None
 
     @cached_property
     def topics(self) -> frozenset[str]:
@@ -417,12 +423,14 @@ def assert_no_unsupported(cluster: EmbeddedCluster) -> None:
     if not found:
         return
     release = cluster._server.release.name
-    lines = [f"clients sent {sum(found.values())} requests that the broker (Kafka {release}) does not serve:"]
+    lines = [
+        f"clients sent {counted(sum(found.values()), 'request')} that the broker (Kafka {release}) does not serve:"
+    ]
     for unsupported, times in sorted(found.items()):
         what = f"it serves {unsupported.served}" if unsupported.served else "it does not serve this API"
         lines.append(
             f"  client {unsupported.client_id!r}: {unsupported.api} v{unsupported.version}, "
-            f"{times} time{'s' if times > 1 else ''}; {what}"
+            f"{counted(times, 'time')}; {what}"
         )
     raise AssertionError("\n".join(lines))
 

@@ -18,6 +18,7 @@ from kafkalet.protocol.records.build import build_batch
 from kafkalet.protocol.records.codecs import Codec
 from kafkalet.protocol.records.record import Record as StoredRecord
 
+from .clients import counted
 from .reading import Isolation, PartitionReader, checked_isolation, without_leader
 from .record import (
     ANY,
@@ -740,8 +741,7 @@ class Topic:
             return matching if len(matching) >= least else None
 
         def failure() -> str:
-            number = f"{least} record{'' if least == 1 else 's'}"
-            what = f"{'' if exactly is None else 'exactly '}{number}{wanted}"
+            what = f"{'' if exactly is None else 'exactly '}{counted(least, 'record')}{wanted}"
             got = (
                 f"{len(matching)} of the {len(arrived)} records in the topic match" if arrived else "no record arrived"
             )
@@ -785,7 +785,7 @@ class Topic:
 
         def failure() -> str:
             name = getattr(predicate, "__name__", repr(predicate))
-            got = f"it is false for the {len(arrived)} records in the topic" if arrived else "no record arrived"
+            got = f"it is false for {counted(len(arrived), 'record')} in the topic" if arrived else "no record arrived"
             latest = arrived[-SHOWN_RECORDS:][::-1]
             return self._failure(f"for {name} to be true", timeout, got, reading, latest, len(arrived))
 

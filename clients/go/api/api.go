@@ -362,7 +362,7 @@ type EvictMember struct {
 
 // Fault: a fault that is set.
 type Fault struct {
-	// The id.
+	// The id. The first fault of the brokers has 1.
 	ID int64 `json:"id"`
 
 	// The fault on one line.
@@ -785,6 +785,9 @@ type Request struct {
 
 	// Why the broker closed the connection instead of answering, or null.
 	Closed *string `json:"closed"`
+
+	// The id of the fault that has fired on the request, or null.
+	Fault *int64 `json:"fault"`
 
 	// The request and its response on one line.
 	Text string `json:"text"`

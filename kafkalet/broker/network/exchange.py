@@ -97,6 +97,8 @@ class Exchange(NamedTuple):
     """The size of the complete request."""
     answer: KeptResponse
     has_waited: bool
+    fault: int = 0
+    """The number of the fault that has fired on the request; 0 if there is none."""
 
     def __repr__(self) -> str:  # the bytes may contain passwords
         return f"<{self.api} v{self.version} of {self.client_id!r}, {self.frame_bytes} bytes>"
@@ -182,7 +184,7 @@ class Exchange(NamedTuple):
 
     def text(self, now_s: float) -> str:
         """Format the exchange on one line, like the request log."""
-        from .request_text import NO_ANSWER, question, request_text, response_text, sender_text, time_text
+        from .request_text import NO_ANSWER, fault_text, question, request_text, response_text, sender_text, time_text
 
         metadata = self.connection.metadata
         if len(self.frame) == self.frame_bytes:
@@ -192,7 +194,7 @@ class Exchange(NamedTuple):
             what = f"({self.frame_bytes} B)" if request is None else request_text(request, metadata)
             asked = f"{sender_text(self.client_id, self.api, self.version)} {what}"
         if self.ended_s is None:
-            return f"{asked} -> waiting for {(now_s - self.began_s) * 1000:.0f} ms"
+            return f"{asked} -> waiting for {(now_s - self.began_s) * 1000:.0f} ms{fault_text(self.fault)}"
         response = self.response()
         if isinstance(self.answer, str):
             said = self.answer
@@ -202,7 +204,7 @@ class Exchange(NamedTuple):
             said = "(not kept)"
         else:
             said = response_text(response, metadata)
-        return f"{asked} -> {said} {time_text(self.ended_s - self.began_s, self.has_waited)}"
+        return f"{asked} -> {said}{fault_text(self.fault)} {time_text(self.ended_s - self.began_s, self.has_waited)}"
 
     def errors(self) -> list[str]:
         """Return the names of the errors in the response, each one once."""

@@ -198,7 +198,7 @@ class Journal:
 
     def _waiting_exchange(self, context: Context) -> Exchange:
         began_s, request, size = self._waiting[context]
-        return Exchange(began_s, None, self._facts(context), request, size, None, True)
+        return Exchange(began_s, None, self._facts(context), request, size, None, True, context.fault)
 
     def clear(self) -> None:
         """Forget all requests and counts. Requests in progress remain."""
@@ -264,7 +264,7 @@ class Journal:
             if context in self._waiting:
                 began_s, request, request_bytes = self._waiting.pop(context)
                 kept = _kept_response(request, out[start:] or None)
-                self._add([Exchange(began_s, elapsed_s(), self._facts(context), request, request_bytes, kept, True)])
+                self._add_one(context, began_s, request, request_bytes, kept, has_waited=True)
             return size
 
         return journaled_finish
@@ -282,22 +282,19 @@ class Journal:
 
     def request(self, context: Context, request: Frame, size: int, out: list[Chunk], *, is_waiting: bool) -> None:
         """Record one request of `size` bytes, of which `request` is a copy or the beginning, and its response."""
-        began_s, facts = context.node.turns.began_s, self._facts(context)
+        began_s = context.node.turns.began_s
         if is_waiting:
             self._waiting[context] = began_s, request, size
             if self._listeners:
                 self._tell(self._waiting_exchange(context))
         else:
-            self._add(
-                [Exchange(began_s, elapsed_s(), facts, request, size, _kept_response(request, out or None), False)]
-            )
+            self._add_one(context, began_s, request, size, _kept_response(request, out or None))
 
     def refused(self, context: Context, frame: Frame, problem: Exception) -> None:
         """Record a request that closes its connection."""
         context.client_id = client_id(frame)
         self._count_unsupported(context.client_id, frame, context)
-        request, now_s = Journal.beginning(frame), elapsed_s()
-        self._add([Exchange(now_s, now_s, self._facts(context), request, len(frame), _reason(problem), False)])
+        self._add_one(context, elapsed_s(), Journal.beginning(frame), len(frame), _reason(problem))
 
     def arrived(self, context: Context, size: int) -> None:
         """Called when `size` bytes arrive on a blocked connection. Their requests are recorded when they are served."""
@@ -315,7 +312,7 @@ class Journal:
         if context in self._waiting:
             began_s, request, size = self._waiting.pop(context)
             reason = reason or "the connection was closed before the response"
-            self._add([Exchange(began_s, elapsed_s(), self._facts(context), request, size, reason, True)])
+            self._add_one(context, began_s, request, size, reason, has_waited=True)
 
     def _facts(self, context: Context) -> ConnectionFacts:
         """Return the `ConnectionFacts` of a connection. There is one for each client id that it has used."""
@@ -334,6 +331,21 @@ class Journal:
             if not context.client.is_closed:
                 self._connections[context] = facts
         return facts
+
+    def _add_one(
+        self,
+        context: Context,
+        began_s: float,
+        request: Frame,
+        size: int,
+        response: KeptResponse,
+        *,
+        has_waited: bool = False,
+    ) -> None:
+        """Add a request that has just ended, with the fault that has fired on it."""
+        fault, context.fault = context.fault, 0
+        facts = self._facts(context)
+        self._add([Exchange(began_s, elapsed_s(), facts, request, size, response, has_waited, fault)])
 
     def _add(self, exchanges: list[Exchange]) -> None:
         """Add requests that are not kept as a turn."""

@@ -2,7 +2,8 @@
 
     {"time": "2024-05-01T12:00:00.123Z", "duration_ms": 0.4, "client_id": "app", "connection": 3, "peer":
      "127.0.0.1:50312", "broker": 1, "api": "ListOffsets", "version": 7, "correlation_id": 5, "request": {...},
-     "response": {...}, "errors": [], "closed": null, "text": "client=app ListOffsets v7 t-0@latest -> ..."}
+     "response": {...}, "errors": [], "closed": null, "fault": null, "text":
+     "client=app ListOffsets v7 t-0@latest -> ..."}
 
 The line is written before the response is sent, so the file is complete even if a client is killed. Decoding costs more
 than serving most requests, so the broker is slower. Bytes are written as text, or as {"base64": ...} unless they
@@ -84,6 +85,7 @@ def entry(exchange: Exchange, began_ms: float) -> dict[str, Any]:
         "response": None if response is None else plain(response, exchange.response_version),
         "errors": exchange.errors(),
         "closed": exchange.closed,
+        "fault": exchange.fault or None,
         "text": exchange.text(ended_s),
     }
 

@@ -60,11 +60,13 @@ class NotKept:
 class LoggedRequest:
     """A request that is being served."""
 
-    __slots__ = ("_began_s", "_metadata", "_question", "connection", "has_waited")
+    __slots__ = ("_began_s", "_metadata", "_question", "connection", "fault", "has_waited")
 
     def __init__(self, connection: int, frame: bytes | bytearray, metadata: MetadataImage) -> None:
         self.connection = connection
         self.has_waited = False
+        self.fault = 0
+        """The number of the fault that has fired on the request; 0 if there is none."""
         self._metadata = metadata
         self._question: str | None = question(frame, metadata)
         """The text of the request; None once it has been logged."""
@@ -86,7 +88,7 @@ class LoggedRequest:
     def _log(self, said: str) -> None:
         if self._question is not None:
             took = time_text(elapsed_s() - self._began_s, self.has_waited)
-            _LOG.debug("conn=%d %s -> %s %s", self.connection, self._question, said, took)
+            _LOG.debug("conn=%d %s -> %s%s %s", self.connection, self._question, said, fault_text(self.fault), took)
             self._question = None
 
 
@@ -96,6 +98,11 @@ class LoggedRequest:
 def time_text(took_s: float, has_waited: bool) -> str:
     """Format the time from the request to the response."""
     return f"in {took_s * 1000:.1f} ms{' (waited)' if has_waited else ''}"
+
+
+def fault_text(number: int) -> str:
+    """Return a mark for a request on which a fault has fired; 0 means none."""
+    return f" (fault {number})" if number else ""
 
 
 def refusal_text(problem: Exception) -> str:
@@ -341,8 +348,10 @@ _PARTITIONS = ("partitions", "partition_indexes", "partition_responses", "result
 _OFFSETS = ("committed_offset", "offset", "end_offset", "low_watermark")
 _DETAILS = ("group_state", "transaction_state", "count", "num_partitions", "max_version_level")
 """Fields that are shown for each element."""
-_TOPICS = ("topics", "responses", "v3_and_below_topics", "results_by_topic_v3_and_below")
+_TOPICS = ("topics", "responses", "results_by_topic_v3_and_below")
 """Lists that are shown without their name."""
+_OLD = "v3_and_below_"
+"""Fields of AddPartitionsToTxn before it had batches (KIP-890)."""
 _LEFT_OUT = ("cluster_id", "controller_id", "client_software_version")
 _FEW = 3
 
@@ -364,7 +373,7 @@ def describe(struct: Struct, metadata: MetadataImage) -> str:
 
 
 def _field(struct: Struct, field: Field, metadata: MetadataImage) -> str:
-    name, value = field.name, getattr(struct, field.name)
+    name, value = field.name.removeprefix(_OLD), getattr(struct, field.name)
     if name.endswith("error_code"):
         return name_of(value) if value else ""
     if name == "topics" and value is None:

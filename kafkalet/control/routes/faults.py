@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
-from weakref import WeakKeyDictionary
 
 from kafkalet.control.failures import Refusal
 from kafkalet.control.fields import Timeout
@@ -101,7 +99,7 @@ NEW_FAULT = Object(
 FAULT = Object(
     "Fault",
     "A fault that is set.",
-    Field("id", Integer(1), "The id."),
+    Field("id", Integer(1), "The id. The first fault of the brokers has 1."),
     Field("text", Text(), "The fault on one line."),
     Field("options", MapOf(AnyJson()), "The options that were given."),
     Field("fired", Integer(0), "How often the fault has fired."),
@@ -114,9 +112,6 @@ FAULT = Object(
 )
 FAULTS = Object("Faults", "The faults.", Field("faults", ListOf(FAULT), "In the order in which they were set."))
 
-_ids: WeakKeyDictionary[Fault, int] = WeakKeyDictionary()
-_next_id = itertools.count(1)
-
 
 def read_faults(cluster: Cluster) -> list[Json]:
     """Return the faults of a cluster. May be called from any thread."""
@@ -125,7 +120,7 @@ def read_faults(cluster: Cluster) -> list[Json]:
 
 def _json(fault: Fault) -> Json:
     return {
-        "id": _id(fault),
+        "id": fault.number,
         "text": fault.text,
         "options": {
             name: value.operations
@@ -141,14 +136,9 @@ def _json(fault: Fault) -> Json:
     }
 
 
-def _id(fault: Fault) -> int:
-    found = _ids.get(fault)
-    return _ids.setdefault(fault, next(_next_id)) if found is None else found
-
-
 def _existing(call: Call, fault_id: int) -> Fault:
     for fault in call.cluster.faults:
-        if _id(fault) == fault_id:
+        if fault.number == fault_id:
             return fault
     raise Refusal(404, f"there is no fault {fault_id}; GET /v1/faults lists them")
 

@@ -52,6 +52,7 @@ REQUEST = Object(
     Field("topics", ListOf(Text()), "The topics that the request or the response names."),
     Field("errors", ListOf(Text()), "The errors in the response, such as `NOT_LEADER_OR_FOLLOWER`."),
     Field("closed", Nullable(Text()), "Why the broker closed the connection instead of answering, or null."),
+    Field("fault", Nullable(Integer(1)), "The id of the fault that has fired on the request, or null."),
     Field("text", Text(), "The request and its response on one line."),
     Field(
         "request",
@@ -144,6 +145,7 @@ def request_json(request: Request, *, messages: bool) -> Json:
         "topics": sorted(request.topics),
         "errors": list(request.errors),
         "closed": request.closed,
+        "fault": request.fault,
         "text": request.text,
         "request": _with_base64(request.request) if messages else None,
         "response": _with_base64(request.response) if messages else None,

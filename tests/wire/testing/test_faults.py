@@ -1,6 +1,7 @@
 """Tests of faults with real clients."""
 
 import asyncio
+import socket
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -11,8 +12,10 @@ from confluent_kafka import Consumer, KafkaError, Producer
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition  # type: ignore[import-untyped]
 
 from kafkalet import Broker
+from kafkalet.protocol.frame import request_frame
+from kafkalet.protocol.messages.metadata import MetadataRequest
 from kafkalet.testing.faults import Fault
-from kafkalet_conformance.playing.connection import Closed, Connection
+from kafkalet_conformance.playing.connection import Closed, Connection, Garbage
 
 TIMEOUT_S = 60
 
@@ -162,6 +165,73 @@ def test_barrier_releases_the_requests_of_two_clients_together(kafka: Broker) ->
         for thread in threads:
             thread.join(TIMEOUT_S)
     assert values(kafka) == [b"a", b"b"]
+
+
+# Marks
+
+
+@pytest.mark.parametrize(
+    "effect",
+    [
+        {"error": "NOT_LEADER_OR_FOLLOWER", "times": 1},
+        {"delay": 0.01, "times": 1},
+        {"drop_response": True, "times": 1},
+        {"disconnect": "before", "times": 1},
+        {"disconnect": "after", "times": 1},
+        {"corrupt": True, "times": 1},
+        {"truncate": 5, "times": 1},
+        {"throttle": 0.01, "times": 1},
+        {"bandwidth": 5000, "times": 1},
+        {"respond": lambda request, response: None, "times": 1},
+    ],
+    ids=lambda effect: str(next(iter(effect))),
+)
+def test_only_requests_on_which_a_fault_has_fired_have_its_number(kafka: Broker, effect: dict[str, Any]) -> None:
+    kafka.fault("Fetch", delay=1, strict=False)
+    with kafka.fault("Produce", **effect) as fault:
+        publish(kafka, **{"request.timeout.ms": 500, "socket.timeout.ms": 500})
+    publish(kafka)
+    assert fault.number == 2
+    every = list(kafka.requests)
+    assert [request.api for request in every if request.fault] == ["Produce"]
+    [marked] = [request for request in every if " (fault 2)" in request.text]
+    assert (marked.api, marked.fault) == ("Produce", 2)
+
+
+def test_later_request_with_the_same_correlation_id_is_not_marked(kafka: Broker) -> None:
+    frame = b"".join(request_frame(MetadataRequest(topics=[]), 1, 7, "app"))
+    with socket.create_connection(("127.0.0.1", kafka.port), TIMEOUT_S) as client, client.makefile("rb") as received:
+
+        def ask() -> None:
+            client.sendall(frame)
+            received.read(int.from_bytes(received.read(4), "big"))
+
+        with kafka.fault("Metadata", throttle=0.001):
+            ask()
+        ask()
+    assert [request.fault for request in kafka.requests.filter("Metadata")] == [1, None]
+
+
+def test_request_that_a_fault_holds_is_marked_while_it_waits(kafka: Broker, connection: Connection) -> None:
+    with kafka.fault("Metadata", hang=True) as fault:
+        held = connection.send("Metadata", 12, {"topics": []})
+        fault.wait_until_fired()
+        request = kafka.requests.last()
+        assert (request.is_waiting, request.fault) == (True, 1)
+        assert request.text.endswith(" ms (fault 1)")
+    connection.receive(held, TIMEOUT_S)
+    assert kafka.requests.last().fault == 1
+
+
+def test_fetch_without_records_to_corrupt_is_not_marked(kafka: Broker, connection: Connection) -> None:
+    asked = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1000}
+    fields = {"max_wait_ms": 0, "min_bytes": 1, "topics": [{"topic": "t", "partitions": [asked]}]}
+    with kafka.fault("Fetch", corrupt=True, times=1):
+        connection.ask("Fetch", 12, fields)
+        kafka.topic("t").send("x")
+        with pytest.raises(Garbage):
+            connection.ask("Fetch", 12, fields)
+    assert [request.fault for request in kafka.requests.filter("Fetch")] == [None, 1]
 
 
 # Responses with other bytes

@@ -198,6 +198,19 @@ def test_clients_are_shown_without_a_journal() -> None:
         assert producer is not None
 
 
+def test_report_marks_the_requests_on_which_a_fault_has_fired_and_lists_the_fault(kafka: Broker) -> None:
+    with kafka.fault("Produce", error="NOT_LEADER_OR_FOLLOWER", times=2):
+        produce(kafka, **{"retry.backoff.ms": 10})
+    lines = report(kafka).splitlines()
+    produced = [line for line in lines if "Produce v" in line]
+    assert ["NOT_LEADER_OR_FOLLOWER (fault 1)" in line for line in produced] == [True, False]
+    assert ", 2 times in " in produced[0]
+    assert lines[-2:] == [
+        "Faults:",
+        "  1: <fault('Produce', error='NOT_LEADER_OR_FOLLOWER', times=2), fired 2 times>, removed",
+    ]
+
+
 def test_report_lists_faults_with_their_counts(kafka: Broker) -> None:
     kafka.fault("Fetch", delay=1, strict=False)
-    assert report(kafka, kafka.faults).endswith("Faults:\n  <fault('Fetch', delay=1, strict=False), fired 0 times>")
+    assert report(kafka).endswith("Faults:\n  1: <fault('Fetch', delay=1, strict=False), fired 0 times>")

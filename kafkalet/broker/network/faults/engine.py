@@ -42,6 +42,7 @@ class Faults:
         """`touch` is called after a fault has fired."""
         self._touch = touch
         self.rules: list[FaultRule] = []
+        self._number = 0
         self._shaping = Shaping(self._hook)
         self._routers: dict[int, Router] = {}
 
@@ -59,6 +60,8 @@ class Faults:
 
     def add(self, rule: FaultRule) -> None:
         """Set a fault. It is tried after the faults that were set before it."""
+        self._number += 1
+        rule.number = self._number
         self.rules.append(rule)
         self._hook()
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.network.request_items import Item, expanded, has_elements, items
+from kafkalet.broker.network.request_text import LoggedRequest
 from kafkalet.clock import client_time
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
@@ -141,6 +142,8 @@ class FaultRule:
         self.filters = filters
         self.actions = actions
         self.selection = selection
+        self.number = 0
+        """The number of the fault in its cluster, from 1 on, once it has been set."""
         self.fired = 0
         self.matched = 0
         """The number of requests that matched the filters."""
@@ -206,6 +209,9 @@ class FaultRule:
         if chosen.probability is not None and self._random.random() >= chosen.probability:
             return False
         self.fired += 1
+        context.fault = self.number
+        if isinstance(context.logged_request, LoggedRequest):
+            context.logged_request.fault = self.number
         return True
 
     def _miss(self, request: Request, context: Context) -> str | None:

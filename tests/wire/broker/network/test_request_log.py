@@ -21,6 +21,7 @@ from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.fields import NEVER
 from kafkalet.protocol.messages import request_type
+from kafkalet.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, Topic
 from kafkalet.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from kafkalet.protocol.messages.metadata import MetadataResponse
 from kafkalet.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
@@ -71,6 +72,26 @@ def test_line_has_connection_client_and_time(wire: Wire, caplog: pytest.LogCaptu
     assert number is not None
     address = wire.cluster.bootstrap_servers
     assert re.fullmatch(rf"conn={number[1]} {CLIENT} Metadata v9 -> brokers=\[1 at {address}\] in \d+\.\d ms", line)
+
+
+def test_line_of_a_request_on_which_a_fault_has_fired_is_marked(wire: Wire, lines: Lines) -> None:
+    with wire.cluster.fault("Metadata", error="UNKNOWN_TOPIC_OR_PARTITION", topic="t", times=1):
+        for _ in range(2):
+            wire.ask("Metadata", 9, {"topics": [{"name": "t"}], "allow_auto_topic_creation": False})
+    last(wire, lines, 4)
+    fault, connection, *requests = lines()
+    assert (fault, connection.endswith("on broker 1")) == (
+        "fault 1 is set: fault('Metadata', error='UNKNOWN_TOPIC_OR_PARTITION', topic='t', times=1)",
+        True,
+    )
+    assert [line.endswith("t UNKNOWN_TOPIC_OR_PARTITION (fault 1)") for line in requests] == [True, False]
+    assert "fault" not in requests[1]
+
+
+def test_line_of_a_request_that_a_fault_lost_is_marked(wire: Wire, lines: Lines) -> None:
+    with wire.cluster.fault("Metadata", disconnect="before", times=1), pytest.raises(Closed):
+        wire.ask("Metadata", 9, {"topics": []})
+    assert last(wire, lines, 3) == "Metadata v9 -> no answer (fault 1)"
 
 
 def test_each_connection_has_its_own_number(wire: Wire, caplog: pytest.LogCaptureFixture) -> None:
@@ -307,6 +328,17 @@ def test_topic_with_many_partitions_shows_their_number() -> None:
     topics = [topic("wide", 4), topic("t", 2), topic("lost", 1, Code.LEADER_NOT_AVAILABLE)]
     answer = MetadataResponse(brokers=[], topics=topics)
     assert describe(answer, MetadataImage("")) == "wide (4 partitions), t-0, t-1, lost-0 LEADER_NOT_AVAILABLE"
+
+
+def test_request_for_a_transaction_shows_its_fields_without_their_versions() -> None:
+    """In AddPartitionsToTxn up to version 3, the names of the fields begin with `v3_and_below_`."""
+    request = AddPartitionsToTxnRequest(
+        v3_and_below_transactional_id="tx",
+        v3_and_below_producer_id=7,
+        v3_and_below_producer_epoch=2,
+        v3_and_below_topics=[Topic(name="t", partitions=[0])],
+    )
+    assert describe(request, MetadataImage("")) == "transactional_id=tx producer_id=7 producer_epoch=2 t-0"
 
 
 def test_large_request_is_not_decoded_for_the_log(wire: Wire, lines: Lines) -> None:

@@ -29,6 +29,14 @@ def test_fault_fires_and_is_counted(api: Asking) -> None:
     assert api.ask("GET", f"/v1/faults/{fault['id']}").status == 404
 
 
+def test_request_on_which_a_fault_has_fired_has_its_id(api: Asking) -> None:
+    fault = api.post("/v1/faults", {"api": "Produce", "error": "NOT_LEADER_OR_FOLLOWER", "times": 1})
+    produce(api)
+    api.ask("DELETE", "/v1/faults")
+    requests = api.get("/v1/requests?apis=Produce")["requests"]
+    assert [request["fault"] for request in requests] == [fault["id"], None]
+
+
 def test_unfired_fault_describes_the_requests_instead(api: Asking) -> None:
     api.post("/v1/faults", {"api": ["Produce"], "delay": 0.1, "topic": "other", "version": 3, "max_version": 12})
     produce(api)

@@ -1193,7 +1193,7 @@ public final class Api {
             super(json);
         }
 
-        /** The id. */
+        /** The id. The first fault of the brokers has 1. */
         public long id() {
             return get("id", value -> asLong(value));
         }
@@ -2002,6 +2002,11 @@ public final class Api {
         /** Why the broker closed the connection instead of answering, or null. */
         public String closed() {
             return get("closed", value -> (String) value);
+        }
+
+        /** The id of the fault that has fired on the request, or null. */
+        public Long fault() {
+            return get("fault", value -> asLong(value));
         }
 
         /** The request and its response on one line. */
