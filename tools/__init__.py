@@ -1,1 +1,1 @@
-"""Programs for those who work on kafkalet. They are not part of the package."""
+"""Programs for contributors to kafkalet. They are not part of the package."""

@@ -115,7 +115,7 @@ class Stub:
         return indent(ast.unparse(ast.fix_missing_locations(made)), "    ")
 
     def _use(self, node: ast.AST, home: "Module") -> None:
-        """If the node is a name, rename a class to its mirror, or import the name."""
+        """If the node is a name, rename it to the mirror of its class, or import it."""
         if not isinstance(node, ast.Name):
             return
         if node.id in self.names:
@@ -148,7 +148,7 @@ class _Unquoted(ast.NodeTransformer):
 
 
 class Module:
-    """A module of the kit: the home of each name that it imports or defines."""
+    """A module of the kit, with the module that defines each name in it."""
 
     def __init__(self, name: str, tree: ast.Module) -> None:
         self.name = name

@@ -1,4 +1,4 @@
-"""Write the complete API of the clients for Go, Java and Node: types, and a method of each operation.
+"""Write the complete API of the clients for Go, Java and Node: types, and a method for each operation.
 
 The OpenAPI document is the source.
 
@@ -433,7 +433,7 @@ def java_doc(text: str, indent: str) -> list[str]:
 
 
 def java_class(name: str, description: str, fields: list[Field], *, is_sent: bool, is_received: bool) -> Iterator[str]:
-    """Yield a class. What is sent has setters; what is received has getters."""
+    """Yield a class. Objects that are sent have setters; objects that are received have getters."""
     yield ""
     yield from java_doc(description, "    ")
     yield f"    public static final class {name} extends Fields {{"

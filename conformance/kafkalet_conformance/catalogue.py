@@ -35,7 +35,7 @@ AREAS = {
     "list_offsets_timestamps": Area(
         "Offsets by timestamp", "ListOffsets for a timestamp and for the maximum timestamp."
     ),
-    "fetch": Area("Fetch", "Records, order and errors that Fetch answers."),
+    "fetch": Area("Fetch", "Records, order and errors that Fetch returns."),
     "fetch_limits": Area("Fetch: limits and waiting", "Size limits of Fetch, and how long it waits."),
     "fetch_sessions": Area("Fetch sessions", "Incremental fetches (KIP-227)."),
     "produce": Area("Produce", "Batches that Produce accepts, and its errors for the others."),

@@ -1,1 +1,1 @@
-"""Records the answers of a broker, and writes the catalogue of the recorded scenarios."""
+"""Records the responses of a broker, and writes the catalogue of the recorded scenarios."""

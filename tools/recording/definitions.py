@@ -5,13 +5,13 @@
 
     @scenario("KIP-79 FileRecords.searchForTimestamp", level="must")
     def lo_time_two_batches(ask: ScenarioBuilder) -> None:
-        '''ListOffsets answers the first record after a timestamp that lies between two batches.'''
+        '''ListOffsets returns the first record after a timestamp that lies between two batches.'''
         t = ask.topic()
         ask.produce(t, batch(10, 20), batch(30, 40))
         ask.time("between", t, 25)
 
 Such a function runs once per release, and can depend on the versions that the release supports
-(`ask.versions("Fetch")`). It produces steps without answers; recorder.py obtains the answers from Apache Kafka.
+(`ask.versions("Fetch")`). It produces steps without responses; recorder.py gets the responses from Apache Kafka.
 """
 
 from collections.abc import Callable, Mapping

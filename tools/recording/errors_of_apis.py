@@ -1,10 +1,10 @@
-"""The errors that Kafka's brokers return for each API, and why some of them have no recorded answer.
+"""The errors that Kafka's brokers return for each API, and why some of them are in no recorded response.
 
 The table was made from the comments of Kafka's message definitions and from the classes that handle the requests:
 kafka.server.KafkaApis, ControllerApis and ReplicaManager, the coordinators of groups, transactions and share groups,
 and the control managers of the controller. UNKNOWN_SERVER_ERROR is not listed, because any API can return it; it is
-recorded where Apache Kafka returns it in place of a better one. Neither is ILLEGAL_SASL_STATE, except for the APIs of
-SASL: any request between handshake and authentication is answered with it.
+recorded where Apache Kafka returns it in place of a more specific error. Neither is ILLEGAL_SASL_STATE, except for the
+APIs of SASL: any request between handshake and authentication fails with it.
 """
 
 from collections.abc import Mapping

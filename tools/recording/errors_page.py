@@ -102,7 +102,7 @@ def _versions(api: str, known: Witnesses) -> str:
 
 
 def _witness(found: Mapping[str, Sequence[int]]) -> tuple[str, str]:
-    """Return the versions with an error, and the scenario that shows it in most of them."""
+    """Return the versions in which an error is recorded, and the scenario that shows it in most of them."""
     versions = sorted({version for each in found.values() for version in each})
     name = max(found, key=lambda name: (len(found[name]), name))
     return _ranges(versions), f"`{name}`"

@@ -1,4 +1,4 @@
-"""Record the answers of a broker to the steps of a scenario.
+"""Record the responses of a broker to the steps of a scenario.
 
 Values that differ between runs become placeholders: names bound in the scenario, broker ids, the cluster id, the
 current time, and error messages, whose text is kept as a comment.
@@ -20,13 +20,13 @@ from .definitions import Definition
 
 
 class Unsteady(Exception):
-    """A broker answered differently when a scenario was performed again."""
+    """A broker responded differently when a scenario was performed again."""
 
 
 def record(definition: Definition, target: Target, release: str) -> list[Step]:
-    """Perform a scenario and return its steps with the answers as `expect`.
+    """Perform a scenario and return its steps with the responses as `expect`.
 
-    The scenario is performed a second time and compared. Raises Unsteady if an answer differs, and SetupFailed if a
+    The scenario is performed a second time and compared. Raises Unsteady if a response differs, and SetupFailed if a
     step that must succeed fails.
     """
     steps = _answered(_steps(definition, target, release), target)
@@ -39,7 +39,7 @@ def record(definition: Definition, target: Target, release: str) -> list[Step]:
 
 
 def _steps(definition: Definition, target: Target, release: str) -> list[Step]:
-    """Return the steps without answers: as the definition writes them, or as they were recorded."""
+    """Return the steps without responses: as the definition writes them, or as they were recorded."""
     if definition.write is not None:
         builder = ScenarioBuilder(definition.name, release, target.versions)
         definition.write(builder)
@@ -85,5 +85,5 @@ def with_member_id_formats(expected: Any, bind: dict[str, str], names: dict[str,
 
 
 def bound_nodes(names: dict[str, Any]) -> dict[int, str]:
-    """Return the names to which broker ids are bound, by id."""
+    """Return the names to which broker ids are bound, keyed by id."""
     return {value: f"${name}" for name, value in names.items() if name.startswith("B") and type(value) is int}

@@ -1,6 +1,6 @@
-"""Compare the recorded answers of two releases, for a review.
+"""Compare the recorded responses of two releases, for a review.
 
-The cases of a scenario are compared by name: an answer can be the same, different, new or gone. Values that the
+The cases of a scenario are compared by name: a response can be the same, different, new or gone. Values that the
 scenario binds, such as producer ids, are placeholders in both.
 """
 
@@ -16,7 +16,7 @@ from kafkalet_conformance.transcripts import Step, Transcript
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A case whose recorded answer is not the same in two releases. New and missing cases have no differences."""
+    """A case whose recorded response differs between two releases. New and missing cases have no differences."""
 
     scenario: str
     case: str
@@ -32,7 +32,7 @@ class Change:
 
 
 def changes(transcript: Transcript, old: str, new: str) -> list[Change]:
-    """Return what changed from the answers of the release `old` to those of `new`."""
+    """Return what changed from the responses of the release `old` to those of `new`."""
     return compare(transcript, transcript.steps.get(old, []), transcript.steps.get(new, []))
 
 
@@ -72,7 +72,7 @@ def _request(step: Step) -> Step:
 
 
 def _plain(answer: Any) -> Any:
-    """Return an answer with its placeholders as plain text, so that they are compared like any other text."""
+    """Return a response with its placeholders as plain text, so that they are compared like any other text."""
     match answer:
         case dict():
             return {key: _plain(value) for key, value in answer.items()}

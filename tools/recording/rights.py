@@ -90,7 +90,9 @@ class Rights:
 
 
 def without_rights(ask: ScenarioBuilder) -> None:
-    """Delete all ACLs of the user and of all users, for scenarios whose answers depend on any right of the user."""
+    """Delete all ACLs of the user and of all users, for scenarios in which any right of the user would change the
+    responses.
+    """
     for principal in ("User:user", "User:*"):
         every = acl_filter(ANY, None, pattern_type_filter=ANY, principal_filter=principal)
         ask.setup("DeleteAcls", 2, {"filters": [every]})
@@ -155,9 +157,8 @@ def together_and_alone(
     any_order: bool = False,
     **more: Any,
 ) -> None:
-    """Send one request for all items in the oldest and the newest version, then one for each in the newest.
-
-    With `any_order`, the order of the answers to all items is not compared.
+    """In the oldest and the newest version, send one request for all items; then, in the newest version, one for each
+    item. With `any_order`, the order of the results in the former is not compared.
     """
     mixed = more | ({"any_order": True} if any_order else {})
     versions = ends(ask.versions(api, low, high))

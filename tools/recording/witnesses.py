@@ -1,6 +1,6 @@
-"""The versions and errors of each API for which the recordings have an answer.
+"""The versions and errors of each API that the recorded responses cover.
 
-A witness of an error is a recorded answer that contains it, anywhere.
+A witness of an error is a recorded response that contains it, anywhere.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from kafkalet.protocol.errors import Code
 from kafkalet_conformance.transcripts import load, names
 
 Answer = tuple[str, str, int]
-"""Release, API and version of a recorded answer."""
+"""Release, API and version of a recorded response."""
 
 
 @dataclass
@@ -54,7 +54,7 @@ def witnesses() -> Witnesses:
 
 
 def _answered(step: Mapping[str, Any], sent: Mapping[str, int]) -> tuple[str, int] | None:
-    """Return API and version of the recorded answer of a step; None if it has none."""
+    """Return API and version of the recorded response of a step; None if it has none."""
     if "case" not in step or "expect" not in step or step["op"] == "is_pending":
         return None
     if "decode" in step:
@@ -64,7 +64,7 @@ def _answered(step: Mapping[str, Any], sent: Mapping[str, int]) -> tuple[str, in
 
 
 def codes_in(answer: Any, field_name: str = "") -> Iterator[Code]:
-    """Yield the error codes in a recorded answer, except NONE."""
+    """Yield the error codes in a recorded response, except NONE."""
     match answer:
         case dict():
             for name, value in answer.items():

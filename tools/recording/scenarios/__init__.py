@@ -7,7 +7,7 @@ from tools.recording.definitions import DEFINITIONS, Definition
 
 
 def definitions() -> dict[str, Definition]:
-    """Return all definitions by the names of the scenarios."""
+    """Return all definitions, keyed by scenario name."""
     for module in pkgutil.iter_modules(__path__):
         importlib.import_module(f"{__name__}.{module.name}")
     return DEFINITIONS

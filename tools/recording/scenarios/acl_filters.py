@@ -105,7 +105,7 @@ def filters(who: str, t: str, p: str, longer: str) -> dict[str, Step]:
 
 @scenario("KIP-140 KIP-290 AclBindingFilter")
 def acl_filters(ask: ScenarioBuilder) -> None:
-    """DescribeAcls answers the ACLs that match every part of its filter; with MATCH, those that apply to a name."""
+    """DescribeAcls returns the ACLs that match every part of its filter; with MATCH, those that apply to a name."""
     who, other, t, p, longer = created(ask)
     last = ask.versions("DescribeAcls")[-1]
     for case, wanted in filters(who, t, p, longer).items():
@@ -135,8 +135,9 @@ def acl_filters(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-140 KIP-290 AclBindingFilter AclControlManager")
 def acl_deletions(ask: ScenarioBuilder) -> None:
-    """DeleteAcls answers for each filter what it has deleted; an ACL that two filters match is answered for both, in
-    2.8 for the first."""
+    """DeleteAcls returns the ACLs that each filter deleted; an ACL that two filters match is returned for both, in 2.8
+    only for the first.
+    """
     last = ask.versions("DeleteAcls")[-1]
     who, other, t, _, longer = created(ask)
     every = acl_filter(ANY, None, pattern_type_filter=ANY, principal_filter=who)

@@ -1,7 +1,7 @@
 """The rules of the authorizer: patterns, hosts, principals, denied and implied operations.
 
-Topics do not have to exist: a user without the right on a name is answered with TOPIC_AUTHORIZATION_FAILED, and a user
-with the right with UNKNOWN_TOPIC_OR_PARTITION.
+Topics do not have to exist: for an unknown name, a user without the right gets TOPIC_AUTHORIZATION_FAILED, and a user
+with the right UNKNOWN_TOPIC_OR_PARTITION.
 """
 
 from collections.abc import Iterable
@@ -76,7 +76,7 @@ def request_for(ask: ScenarioBuilder, operation: int, names: list[str]) -> tuple
 
 
 def tried(ask: ScenarioBuilder, case: str, names: Iterable[str], operations: Iterable[int] = TOPIC_OPERATIONS) -> None:
-    """Ask as the user for each operation on all of the topics."""
+    """As the user, request each operation on all of the topics."""
     for operation in operations:
         api, version, body = request_for(ask, operation, list(names))
         more: Any = {"only": ["topics"]} if api == "Metadata" else {}
@@ -98,7 +98,7 @@ def acl_implied(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-11 KIP-290 StandardAuthorizerData", level="must")
 def acl_denied(ask: ScenarioBuilder) -> None:
-    """A denied operation stays denied whatever else is allowed; the operations that it implies are not denied."""
+    """An ALLOW ACL never overrides a denied operation; the operations that a denied one implies are not denied."""
     rights = Rights(ask)
     names = {each: ask.let(f"no_{name}", f"c<unique>.{ask.name}.{name}") for each, name in OPERATIONS.items()}
     rights.create(*(acl(TOPICS, name, ALL) for name in names.values()))
@@ -156,8 +156,9 @@ def acl_patterns(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-11 KIP-290 StandardAuthorizerData", level="must")
 def acl_deny_wins(ask: ScenarioBuilder) -> None:
-    """A denial wins over every allowed pattern: a prefixed or * denial over a literal right, and a literal denial over
-    prefixed rights."""
+    """DENY takes precedence over ALLOW for any patterns: a prefixed or * denial over a literal right, and a literal
+    denial over prefixed rights.
+    """
     rights = Rights(ask)
     names = bound(ask, prefix="order", exact="orders", longer="orders-1", other="x")
     operations = (READ, DESCRIBE)

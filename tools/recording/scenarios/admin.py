@@ -15,7 +15,7 @@ def cut(ask: ScenarioBuilder, case: str, version: int, *wanted: tuple[str, int, 
 
 @scenario("KIP-107 ReplicaManager.deleteRecords")
 def delete_records_many(ask: ScenarioBuilder) -> None:
-    """DeleteRecords answers each partition on its own, and UNKNOWN_TOPIC_OR_PARTITION for unknown ones."""
+    """DeleteRecords handles each partition separately, and returns UNKNOWN_TOPIC_OR_PARTITION for unknown ones."""
     t, nope = ask.topic(partitions=3), ask.unknown_topic()
     for partition in range(3):
         ask.produce_each(t, [batch(10, 20), batch(30)], partition=partition)
@@ -35,8 +35,9 @@ def delete_records_many(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-107 Partition.deleteRecordsOnLeader", level="must")
 def delete_records_to_the_high_watermark(ask: ScenarioBuilder) -> None:
-    """DeleteRecords with offset -1 deletes all records below the high watermark, and answers it as the low
-    watermark."""
+    """DeleteRecords with offset -1 deletes all records below the high watermark, and returns the high watermark as the
+    low watermark.
+    """
     t = ask.topic()
     for version in ask.versions("DeleteRecords"):
         ask.produce_each(t, [batch(10, 20, 30), batch(40, 50)])
@@ -49,7 +50,7 @@ def delete_records_to_the_high_watermark(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-107 Partition.deleteRecordsOnLeader")
 def delete_records_policies(ask: ScenarioBuilder) -> None:
-    """DeleteRecords answers POLICY_VIOLATION for a topic with cleanup.policy=compact, and deletes if the policy
+    """DeleteRecords returns POLICY_VIOLATION for a topic with cleanup.policy=compact, and deletes if the policy
     includes delete."""
     for name, policy in (("compact", "compact"), ("both", "compact,delete"), ("delete", "delete")):
         t = ask.topic(name, cleanup_policy=policy)
@@ -61,7 +62,7 @@ def delete_records_policies(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-107 UnifiedLog.maybeIncrementLogStartOffset LeaderEpochFileCache.truncateFromStart", level="must")
 def delete_records_then(ask: ScenarioBuilder) -> None:
-    """After DeleteRecords, Fetch below the log start offset answers OFFSET_OUT_OF_RANGE, and lookups by time and by
+    """After DeleteRecords, Fetch below the log start offset returns OFFSET_OUT_OF_RANGE, and lookups by time and by
     leader epoch reflect the new log start offset."""
     t = ask.topic()
     ask.produce_each(t, [batch(10, 20, 30), batch(40, 50)])
@@ -88,7 +89,7 @@ def epoch_end(
     area="replicas",
 )
 def epoch_ends(ask: ScenarioBuilder) -> None:
-    """OffsetForLeaderEpoch answers the end offset of a leader epoch, -1 for an undefined one, and compares the current
+    """OffsetForLeaderEpoch returns the end offset of a leader epoch, -1 for an undefined one, and compares the current
     leader epoch of the request since version 2."""
     t, u, nope = ask.topic(), ask.topic("u"), ask.unknown_topic()
     ask.produce(t, batch(10, 20))

@@ -1,4 +1,4 @@
-"""ApiVersions in every version, and what clients can say in it about themselves and the broker that they expect."""
+"""ApiVersions in every version, with the fields that describe the client and the broker that it expects."""
 
 from kafkalet_conformance.building import ScenarioBuilder
 from tools.recording.definitions import KAFKA_4_4, Scenarios
@@ -10,7 +10,7 @@ UNKNOWN_CLUSTER = "another-cluster-id-000"
 
 @scenario("KIP-35 KIP-511 ApiVersionManager", level="must")
 def api_versions_every_version(ask: ScenarioBuilder) -> None:
-    """ApiVersions answers without an error in every version."""
+    """ApiVersions succeeds in every version."""
     client = {"client_software_name": "conformance", "client_software_version": "1.0"}
     ask.each_version("ApiVersions", {"v#": client}, only=["error_code"])
 

@@ -1,7 +1,8 @@
-"""What users without rights are answered: errors of authorization for each API, and topics that they cannot see.
+"""Responses to users without rights: authorization errors of each API, and topics that these users cannot see.
 
-The broker of these scenarios denies by default. Connections are authenticated as the super user admin, those whose name
-starts with `user` as a user without rights, and those whose name starts with `anonymous` not at all.
+The broker of these scenarios denies by default. Connections are authenticated as the super user admin, with two
+exceptions: those whose name starts with `user` belong to a user without rights, and those whose name starts with
+`anonymous` are not authenticated.
 """
 
 from collections.abc import Mapping
@@ -45,7 +46,7 @@ def topics(ask: ScenarioBuilder) -> tuple[str, str]:
 
 @scenario("KIP-11 KafkaApis", level="must")
 def denied_produce(ask: ScenarioBuilder) -> None:
-    """Produce without WRITE is answered with TOPIC_AUTHORIZATION_FAILED, whether or not the topic exists."""
+    """Produce without WRITE fails with TOPIC_AUTHORIZATION_FAILED, whether or not the topic exists."""
     bodies: dict[str, Step] = {}
     for case, topic in zip(("topic", "unknown topic"), topics(ask), strict=True):
         named = {"name": topic, "partitions": [{"index": 0, "records": [batch(10)]}]}
@@ -62,7 +63,7 @@ def denied_produce(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-11 KIP-516 KafkaApis", level="must")
 def denied_fetch(ask: ScenarioBuilder) -> None:
-    """Fetch without READ is answered with TOPIC_AUTHORIZATION_FAILED; by topic id, unknown topics stay unknown."""
+    """Fetch without READ fails with TOPIC_AUTHORIZATION_FAILED; by topic id, unknown topics stay unknown."""
     t, n = topics(ask)
     request_as_user(ask, "Fetch", {"topic": ask.fetching(at(t)), "unknown topic": ask.fetching(at(n))}, 4, 12)
     request_as_user(ask, "Fetch", {"topic": ask.fetching(at("$t.id")), "unknown id": ask.fetching(at("bogus.id"))}, 13)
@@ -73,7 +74,7 @@ def denied_fetch(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-11 KafkaApis", level="must")
 def denied_offsets_of_logs(ask: ScenarioBuilder) -> None:
-    """ListOffsets and OffsetForLeaderEpoch without DESCRIBE are answered with TOPIC_AUTHORIZATION_FAILED."""
+    """ListOffsets and OffsetForLeaderEpoch without DESCRIBE fail with TOPIC_AUTHORIZATION_FAILED."""
     t, n = topics(ask)
     named = (("topic", t), ("unknown topic", n))
     request_as_user(
@@ -89,7 +90,7 @@ def denied_offsets_of_logs(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-11 KIP-516 KafkaApis", level="must")
 def denied_metadata(ask: ScenarioBuilder) -> None:
-    """Metadata without DESCRIBE answers TOPIC_AUTHORIZATION_FAILED for named topics, and leaves them out of lists."""
+    """Metadata without DESCRIBE returns TOPIC_AUTHORIZATION_FAILED for named topics, and leaves them out of lists."""
     t, n = topics(ask)
     more = {"only": ["topics", "cluster_authorized_operations"], "conn": "user"}
     versions = ask.versions("Metadata")
@@ -114,7 +115,7 @@ def denied_metadata(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-11 KafkaApis", level="must")
 def denied_groups(ask: ScenarioBuilder) -> None:
-    """Requests about a group without the right to it are answered with GROUP_AUTHORIZATION_FAILED."""
+    """Requests about a group without the right to it fail with GROUP_AUTHORIZATION_FAILED."""
     g = ask.group()
     member = {"group_id": g, "member_id": "m", "generation_id": 1}
     joining = {"group_id": g, "session_timeout_ms": 30000, "rebalance_timeout_ms": 30000, "member_id": ""}
@@ -154,7 +155,7 @@ def denied_committed_offsets(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-848 KafkaApis", KAFKA_4_4)
 def denied_consumer_groups(ask: ScenarioBuilder) -> None:
-    """A member of the consumer protocol without READ on the group is answered with GROUP_AUTHORIZATION_FAILED."""
+    """A member of the consumer protocol without READ on the group gets GROUP_AUTHORIZATION_FAILED."""
     t = ask.topic()
     g = ask.group()
     beating = {"group_id": g, "member_id": "AAAAAAAAAAAAAAAAAAAAAQ", "member_epoch": 0, "rebalance_timeout_ms": 60000}
@@ -229,7 +230,9 @@ def denied_transactions(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-11 KIP-516 ControllerApis", level="must")
 def denied_topics(ask: ScenarioBuilder) -> None:
-    """Topics are created, extended, shortened and deleted only with rights; without DESCRIBE, names stay hidden."""
+    """Creating and deleting topics, adding partitions and deleting records need rights; without DESCRIBE, names stay
+    hidden.
+    """
     t, n = topics(ask)
     for case, topic in (("topic", t), ("unknown topic", n)):
         made = [{"name": topic, "num_partitions": 1, "replication_factor": 1}]
@@ -268,7 +271,7 @@ def denied_configurations(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-11 KafkaApis ControllerApis")
 def denied_cluster(ask: ScenarioBuilder) -> None:
-    """Requests that concern the cluster are answered with CLUSTER_AUTHORIZATION_FAILED without rights on it."""
+    """Requests that concern the cluster fail with CLUSTER_AUTHORIZATION_FAILED without rights on it."""
     t = ask.topic()
     partitions = [{"topic": t, "partitions": [0]}]
     request_as_user(ask, "ElectLeaders", {"elect": {"election_type": 0, "topic_partitions": partitions}})
@@ -308,7 +311,7 @@ def denied_unregister_controller(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-430 KafkaApis")
 def denied_describe_cluster(ask: ScenarioBuilder) -> None:
-    """DescribeCluster answers users without rights, and lists the operations that they may perform."""
+    """DescribeCluster serves users without rights, and lists the operations that they may perform."""
     only = {"only": ["error_code", "cluster_authorized_operations"]}
     for v in ask.versions("DescribeCluster"):
         for case, rights in (("without rights", False), ("with rights", True)):
@@ -393,7 +396,7 @@ def denied_acls(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-11 KafkaApis", level="must")
 def denied_topics_of_group(ask: ScenarioBuilder) -> None:
-    """A user with a right on the group, but not on the topic, is answered with TOPIC_AUTHORIZATION_FAILED."""
+    """A user with a right on the group, but not on the topic, gets TOPIC_AUTHORIZATION_FAILED."""
     t, n = topics(ask)
     g = ask.group()
     x = ask.unique("X1")
@@ -435,7 +438,7 @@ def denied_group_of_transaction(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-848 KIP-932 KIP-1071 KafkaApis", KAFKA_4_4)
 def denied_topics_of_consumers(ask: ScenarioBuilder) -> None:
-    """A member that may read its group, but not its topics, is answered with TOPIC_AUTHORIZATION_FAILED."""
+    """A member that may read its group, but not its topics, gets TOPIC_AUTHORIZATION_FAILED."""
     t = ask.topic()
     g = ask.group()
     granted(ask, (GROUPS, g, READ), (GROUPS, g, DELETE), (GROUPS, g, DESCRIBE))
@@ -466,8 +469,9 @@ def denied_topics_of_consumers(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-848 KIP-932 KIP-1071 KafkaApis", KAFKA_4_4)
 def denied_described_members(ask: ScenarioBuilder) -> None:
-    """Descriptions of groups leave out members with topics that the user may not describe, and say
-    TOPIC_AUTHORIZATION_FAILED."""
+    """Descriptions of groups omit members with topics that the user may not describe, and return
+    TOPIC_AUTHORIZATION_FAILED.
+    """
     t = ask.topic()
     groups = {kind: ask.unique(kind) for kind in ("consumer", "share", "streams")}
     for group in groups.values():
@@ -504,7 +508,7 @@ def denied_described_members(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-496 KafkaApis")
 def denied_topics_of_offset_delete(ask: ScenarioBuilder) -> None:
-    """OffsetDelete needs DELETE on the group, and answers TOPIC_AUTHORIZATION_FAILED for topics without READ."""
+    """OffsetDelete needs DELETE on the group, and returns TOPIC_AUTHORIZATION_FAILED for topics without READ."""
     t, n = topics(ask)
     g = ask.group()
     granted(ask, (GROUPS, g, DELETE))
@@ -551,7 +555,7 @@ def tokens_disabled(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-43 KIP-152 SaslServerAuthenticator", level="must")
 def sasl_errors(ask: ScenarioBuilder) -> None:
-    """A connection authenticates with SaslHandshake and SaslAuthenticate; until then, other requests close it."""
+    """A connection authenticates with SaslHandshake and SaslAuthenticate; any other request before that closes it."""
     for v in ask.versions("SaslHandshake"):
         body: Step = {"mechanism": "SCRAM-SHA-256"}
         ask.request(f"v{v}: mechanism that is not enabled", "SaslHandshake", v, body, conn=f"anonymous{v}")

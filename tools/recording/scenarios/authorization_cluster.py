@@ -1,4 +1,4 @@
-"""What users with some rights on the cluster are answered: all rights but the needed one, and the needed one."""
+"""Responses to users with rights on the cluster: with all but the needed right, and with only the needed one."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -33,7 +33,7 @@ def with_and_without(
     bodies: Mapping[str, Mapping[str, Step]],
     only: Mapping[str, list[str]] | None = None,
 ) -> None:
-    """Send requests with all rights on the cluster but the needed ones, and then with the needed one only."""
+    """Send requests with all rights on the cluster except the needed ones, and then with only the needed ones."""
     rights = Rights(ask)
     for case, granted in (("neighbours", neighbours), ("needed", (needed,))):
         rights.on_cluster(*granted)

@@ -1,4 +1,4 @@
-"""What users with some rights on groups are answered: described, neighbouring and sufficient rights."""
+"""Responses to users with rights on groups: DESCRIBE, other insufficient rights, and sufficient ones."""
 
 from typing import Any
 
@@ -133,7 +133,7 @@ def rights_find_group_coordinator(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-11 KafkaApis", level="must")
 def rights_commit_offsets(ask: ScenarioBuilder) -> None:
-    """OffsetCommit needs READ on the group, and then on each topic: topics without READ are answered with
+    """OffsetCommit needs READ on the group, and then on each topic: topics without READ fail with
     TOPIC_AUTHORIZATION_FAILED, and the others are committed."""
     rights = Rights(ask)
     kinds = {"none": (), "described": (DESCRIBE,), "neighbours": all_except(READ), "readable": (READ,)}
@@ -163,8 +163,9 @@ def rights_commit_offsets(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-11 KafkaApis KIP-709", level="must")
 def rights_fetch_offsets(ask: ScenarioBuilder) -> None:
-    """OffsetFetch needs DESCRIBE on the group, and then on each topic; a request for all topics leaves topics without
-    DESCRIBE out."""
+    """OffsetFetch needs DESCRIBE on the group, and then on each topic; a request for all topics omits those without
+    DESCRIBE.
+    """
     rights = Rights(ask)
     kinds = {
         "none": (),
@@ -272,7 +273,7 @@ def rights_consumer_members(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-848 KafkaApis", releases=KAFKA_4_4)
 def rights_consumer_describe(ask: ScenarioBuilder) -> None:
-    """ConsumerGroupDescribe needs DESCRIBE on the group, and on each topic of its members: otherwise it answers
+    """ConsumerGroupDescribe needs DESCRIBE on the group, and on each topic of its members: otherwise it returns
     TOPIC_AUTHORIZATION_FAILED without members."""
     rights = Rights(ask)
     topics = of_kinds(ask, rights, {"none": (), "described": (DESCRIBE,)})

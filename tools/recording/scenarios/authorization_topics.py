@@ -1,4 +1,4 @@
-"""What users with some rights on topics are answered: described, neighbouring and sufficient rights in one request."""
+"""Responses to users with rights on topics: DESCRIBE, other insufficient rights, and sufficient ones, in a request."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def producing(topic: str) -> Step:
 
 @scenario("KIP-11 KafkaApis", EVERY_RELEASE, level="must")
 def rights_produce(ask: ScenarioBuilder) -> None:
-    """Produce appends to topics with WRITE; in the same request, topics without WRITE are answered with
+    """Produce appends to topics with WRITE; in the same request, topics without WRITE fail with
     TOPIC_AUTHORIZATION_FAILED, whatever else the user may do with them."""
     rights = Rights(ask)
     kinds = {"none": (), "described": (DESCRIBE,), "neighbours": all_except(WRITE), "written": (WRITE,)}
@@ -95,7 +95,7 @@ def rights_produce_transactional(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-11 KafkaApis", EVERY_RELEASE, level="must")
 def rights_fetch(ask: ScenarioBuilder) -> None:
-    """Fetch reads topics with READ; in the same request, topics without READ are answered with
+    """Fetch reads topics with READ; in the same request, topics without READ fail with
     TOPIC_AUTHORIZATION_FAILED, whatever else the user may do with them."""
     rights = Rights(ask)
     kinds = {"none": (), "described": (DESCRIBE,), "neighbours": all_except(READ), "readable": (READ,)}
@@ -116,7 +116,7 @@ def rights_fetch(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-227 KIP-11 KafkaApis", level="must")
 def rights_fetch_session(ask: ScenarioBuilder) -> None:
-    """A fetch session keeps partitions that the user may not read, and answers each fetch by the current rights."""
+    """A fetch session keeps partitions that the user may not read, and checks the current rights at each fetch."""
     for v in (12, ask.versions("Fetch")[-1]):
         rights = Rights(ask)
         none, readable = (ask.topic(f"{kind}{v}") for kind in ("none", "readable"))
@@ -182,8 +182,9 @@ def rights_offsets_of_logs(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-11 KafkaApis KIP-516", EVERY_RELEASE, level="must")
 def rights_metadata(ask: ScenarioBuilder) -> None:
-    """Metadata has the named topics with DESCRIBE, and answers TOPIC_AUTHORIZATION_FAILED for the others; a request for
-    all topics leaves the others out."""
+    """Metadata describes the named topics with DESCRIBE, and returns TOPIC_AUTHORIZATION_FAILED for the others; a
+    request for all topics omits the others.
+    """
     rights = Rights(ask)
     neighbours = (CREATE, DESCRIBE_CONFIGS, ALTER_CONFIGS)
     kinds = {"none": (), "neighbours": neighbours, "described": (DESCRIBE,), "readable": (READ,)}
@@ -243,7 +244,7 @@ def rights_listed(ask: ScenarioBuilder) -> None:
 
 
 def of_cluster(ask: ScenarioBuilder, case: str) -> None:
-    """Ask for the operations on the cluster in Metadata and DescribeCluster."""
+    """Request the operations on the cluster in Metadata and DescribeCluster."""
     body = {"topics": [], "allow_auto_topic_creation": False, "include_cluster_authorized_operations": True}
     body["include_topic_authorized_operations"] = False
     ask.request(f"cluster with {case}", "Metadata", 8, body, conn="user", only=["cluster_authorized_operations"])
@@ -301,7 +302,7 @@ def rights_describe_topic_partitions(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-664 KafkaApis")
 def rights_describe_producers(ask: ScenarioBuilder) -> None:
-    """DescribeProducers needs READ on each topic; topics without READ are answered with TOPIC_AUTHORIZATION_FAILED."""
+    """DescribeProducers needs READ on each topic; topics without READ fail with TOPIC_AUTHORIZATION_FAILED."""
     rights = Rights(ask)
     kinds = {"none": (), "described": (DESCRIBE,), "neighbours": all_except(READ), "readable": (READ,)}
     topics = of_kinds(ask, rights, kinds, {"none": (), "described": (DESCRIBE,), "readable": (READ,)})

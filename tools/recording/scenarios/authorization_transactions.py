@@ -1,4 +1,4 @@
-"""What users with some rights on transactional ids, groups and topics are answered by the transaction coordinator."""
+"""Responses of the transaction coordinator to users with some rights on transactional ids, groups and topics."""
 
 from typing import Any
 
@@ -121,8 +121,9 @@ def rights_add_partitions(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-98 KafkaApis", EVERY_RELEASE, level="must")
 def rights_transactional_offsets(ask: ScenarioBuilder) -> None:
-    """AddOffsetsToTxn needs WRITE on the transactional id and READ on the group, TxnOffsetCommit in addition READ on
-    each topic, and EndTxn only WRITE on the transactional id."""
+    """AddOffsetsToTxn needs WRITE on the transactional id and READ on the group, TxnOffsetCommit also READ on each
+    topic, and EndTxn only WRITE on the transactional id.
+    """
     rights = Rights(ask)
     kinds = {"none": (), "described": (DESCRIBE,), "written": (WRITE,), "readable": (READ,)}
     topics = of_kinds(ask, rights, kinds, {"none": (), "readable": (READ,)})
@@ -166,8 +167,9 @@ def rights_transactional_offsets(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-664 KafkaApis")
 def rights_described_transactions(ask: ScenarioBuilder) -> None:
-    """DescribeTransactions needs DESCRIBE on the transactional id, and leaves topics without DESCRIBE out;
-    ListTransactions leaves out transactional ids without DESCRIBE."""
+    """DescribeTransactions needs DESCRIBE on the transactional id, and omits topics without DESCRIBE; ListTransactions
+    omits transactional ids without DESCRIBE.
+    """
     rights = Rights(ask)
     topics = of_kinds(ask, rights, {"none": (), "described": (DESCRIBE,), "readable": (READ,)})
     ids = names_of_kinds(ask, rights, TRANSACTIONAL_IDS, KINDS | {"xmissing": (DESCRIBE,), "xunknown": ()})

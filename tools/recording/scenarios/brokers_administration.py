@@ -16,7 +16,7 @@ SET, DELETE = 0, 1
 
 @scenario("ConfigHelper ConfigurationControlManager")
 def brokers_configs(ask: ScenarioBuilder) -> None:
-    """The configuration of a broker is described and changed by this broker only."""
+    """Only the broker itself describes and changes its configuration."""
     key = "message.max.bytes"
 
     def describe(case: str, name: str, at: int, kind: int = BROKER, version: int = 4) -> None:
@@ -61,7 +61,7 @@ def until_value(ask: ScenarioBuilder, key: str, value: str) -> None:
 
 @scenario("KIP-113 ReplicaManager")
 def brokers_log_dirs(ask: ScenarioBuilder) -> None:
-    """DescribeLogDirs lists the replicas of the broker that is asked, and AlterReplicaLogDirs moves only those."""
+    """DescribeLogDirs lists the replicas of the broker that receives it, and AlterReplicaLogDirs moves only those."""
     t = ask.spread_topic("t", [1, 2], [2, 1], [2, 3])
     write(ask, t, batch(10, 20))
     replicated(ask, t, 2)
@@ -75,7 +75,7 @@ def brokers_log_dirs(ask: ScenarioBuilder) -> None:
 
 @scenario("ReplicationControlManager")
 def brokers_placements(ask: ScenarioBuilder) -> None:
-    """Assigned replicas must be registered brokers, each once, and as many for every partition."""
+    """Assigned replicas must be registered brokers without duplicates, and equally many for every partition."""
 
     def create(case: str, *replicas: list[int], **more: Any) -> None:
         name = ask.unique(f"t{len(ask.steps)}")

@@ -28,7 +28,7 @@ class Classic:
         return self.ask.versions(api)[-1] if version is None else version
 
     def join(self, case: str, member: str = "", *protocols: str, version: int | None = None, **more: Any) -> None:
-        """Send JoinGroup; `bind` gives the name for the member id in the answer."""
+        """Send JoinGroup; `bind` is the name to which the member id in the response is bound."""
         step: dict[str, Any] = {key: more.pop(key) for key in ("conn", "only") if key in more}
         if name := more.pop("bind", ""):
             step["bind"] = {name: "member_id"}
@@ -43,7 +43,7 @@ class Classic:
         )
 
     def enter(self, name: str, *protocols: str, version: int = 3, **more: Any) -> None:
-        """Add a member, alone or after all others have rejoined; the answer must have no error."""
+        """Add a member, alone or after all others have rejoined; the response must have no error."""
         body = self.joining("", *protocols, **more)
         self.ask.setup("JoinGroup", version, body, bind={name: "member_id"})
 
@@ -113,8 +113,8 @@ def group_every_version(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-394 GroupMetadataManager.classicGroupJoinNewDynamicMember", level="must")
 def group_member_ids(ask: ScenarioBuilder) -> None:
-    """JoinGroup since version 4 answers MEMBER_ID_REQUIRED and a member id to a new member, which joins with this id,
-    and unknown ids are answered with UNKNOWN_MEMBER_ID."""
+    """JoinGroup since version 4 returns MEMBER_ID_REQUIRED and a member id to a new member, which joins with this id,
+    and unknown ids fail with UNKNOWN_MEMBER_ID."""
     group = Classic(ask)
     for version in (0, 3, 4, ask.versions("JoinGroup")[-1]):
         group.join(f"v{version} join an unknown group with an id", UNKNOWN_CLASSIC_MEMBER, version=version)
@@ -155,8 +155,9 @@ def group_member_ids(ask: ScenarioBuilder) -> None:
 
 @scenario("GroupCoordinatorService.joinGroup GroupMetadataManager.classicGroupJoinToClassicGroup", level="must")
 def group_refused(ask: ScenarioBuilder) -> None:
-    """JoinGroup answers INVALID_GROUP_ID for an empty group id, INVALID_SESSION_TIMEOUT outside of the broker's limits,
-    and INCONSISTENT_GROUP_PROTOCOL without protocols."""
+    """JoinGroup returns INVALID_GROUP_ID for an empty group id, INVALID_SESSION_TIMEOUT for a timeout outside the
+    broker's limits, and INCONSISTENT_GROUP_PROTOCOL without protocols.
+    """
     group = Classic(ask)
     empty: dict[str, Any] = {"group_id": ""}
     for version in (0, 4, ask.versions("JoinGroup")[-1]):
@@ -193,7 +194,7 @@ def group_refused(ask: ScenarioBuilder) -> None:
     "KIP-559 GroupMetadataManager.validateSyncGroup GroupMetadataManager.validateClassicGroupHeartbeat", level="must"
 )
 def group_mismatches(ask: ScenarioBuilder) -> None:
-    """A classic group answers ILLEGAL_GENERATION for another generation, and INCONSISTENT_GROUP_PROTOCOL for another
+    """A classic group returns ILLEGAL_GENERATION for another generation, and INCONSISTENT_GROUP_PROTOCOL for another
     protocol type or name."""
     group = Classic(ask)
     group.enter("M1", "range", "roundrobin")
@@ -356,7 +357,7 @@ def group_protocol_choice(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-345 GroupMetadataManager.classicGroupLeaveToClassicGroup")
 def group_leave(ask: ScenarioBuilder) -> None:
-    """LeaveGroup since version 3 removes several members and answers an error for each unknown one."""
+    """LeaveGroup since version 3 removes several members and returns an error for each unknown one."""
     group = Classic(ask)
     for version in ask.versions("LeaveGroup", 3):
         group = Classic(ask, f"g{version}")
@@ -385,7 +386,7 @@ def group_leave(ask: ScenarioBuilder) -> None:
     "GroupMetadataManager.expireClassicGroupMemberHeartbeat GroupMetadataManager.completeClassicGroupJoin", level="must"
 )
 def group_too_late(ask: ScenarioBuilder) -> None:
-    """A classic group removes members that do not rejoin, sync or send heartbeats in time, and answers
+    """A classic group removes members that do not rejoin, sync or send heartbeats in time, and returns
     UNKNOWN_MEMBER_ID to them afterwards."""
     group = Classic(ask)
     group.enter("M1", rebalance_timeout_ms=500)
@@ -408,8 +409,9 @@ def group_too_late(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-394 GroupMetadataManager.expirePendingSync")
 def group_runs_out(ask: ScenarioBuilder) -> None:
-    """A member id that JoinGroup allocated expires if its member does not join in time, and so does a member between
-    join and sync."""
+    """A member id that JoinGroup allocated expires if its member does not join in time, and a member that has joined
+    expires if it does not sync in time.
+    """
     promised = Classic(ask, "promised")
     promised.obtain_member_id("M1", session_timeout_ms=6000)
     unsynced = Classic(ask, "unsynced")

@@ -38,7 +38,7 @@ def wait_for_config(ask: ScenarioBuilder, kind: int, name: str, key: str, value:
 
 @scenario("KIP-133 KIP-226 ConfigHelper.describeConfigs")
 def describe_topic_configs(ask: ScenarioBuilder) -> None:
-    """DescribeConfigs answers all properties of a topic in every version, with their sources and synonyms as the
+    """DescribeConfigs returns all properties of a topic in every version, with their sources and synonyms as the
     version allows."""
     made = ask.unique("t")
     given = [
@@ -57,7 +57,7 @@ def describe_topic_configs(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-133 ConfigHelper.describeConfigs")
 def describe_configs_keys(ask: ScenarioBuilder) -> None:
-    """DescribeConfigs answers only the properties that the request names, leaves out unknown names, and answers an
+    """DescribeConfigs returns only the properties that the request names, leaves out unknown names, and returns an
     error for each unknown or illegal topic."""
     t, n = ask.topic("t"), ask.unknown_topic()
     describe(ask, "two", resource(TOPIC, t, "retention.ms", "segment.ms"))
@@ -74,7 +74,7 @@ def describe_configs_keys(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-226 ConfigHelper.createBrokerConfigEntry")
 def describe_broker_configs(ask: ScenarioBuilder) -> None:
-    """DescribeConfigs answers properties of a broker with their synonyms, and INVALID_REQUEST for another broker id or
+    """DescribeConfigs returns properties of a broker with their synonyms, and INVALID_REQUEST for another broker id or
     resource type."""
     b = NODE
     keys = (
@@ -138,7 +138,7 @@ def incremental_topic(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-339 ConfigurationControlManager.incrementalAlterConfigs")
 def incremental_resources(ask: ScenarioBuilder) -> None:
-    """IncrementalAlterConfigs answers each resource on its own, with errors for unknown topics, illegal names, unknown
+    """IncrementalAlterConfigs handles each resource separately, with errors for unknown topics, illegal names, unknown
     types and repeated resources."""
     t, n = ask.topic("t"), ask.unknown_topic()
     change = ("retention.ms", SET, "5")
@@ -185,7 +185,7 @@ def incremental_broker(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-226 KIP-339 DynamicBrokerConfig.validate")
 def incremental_broker_errors(ask: ScenarioBuilder) -> None:
-    """IncrementalAlterConfigs answers INVALID_REQUEST for read-only properties and invalid values of a broker, and
+    """IncrementalAlterConfigs returns INVALID_REQUEST for read-only properties and invalid values of a broker, and
     INVALID_CONFIG for appending to a property that is not a list."""
     b = NODE
     for name in (b, ""):

@@ -62,7 +62,7 @@ def held_of(topic: str, *partitions: int) -> Step:
     ConsumerGroupHeartbeat=0,
 )
 def consumer_group_not_enabled(ask: ScenarioBuilder) -> None:
-    """A broker whose consumer group protocol is disabled answers UNSUPPORTED_VERSION to ConsumerGroupHeartbeat and
+    """A broker whose consumer group protocol is disabled returns UNSUPPORTED_VERSION to ConsumerGroupHeartbeat and
     ConsumerGroupDescribe."""
     t = ask.topic()
     group = Consumers(ask)
@@ -78,7 +78,7 @@ def consumer_group_not_enabled(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-848 GroupMetadataManager.consumerGroupHeartbeat CurrentAssignmentBuilder.build", level="must")
 def consumer_group_life(ask: ScenarioBuilder) -> None:
-    """ConsumerGroupHeartbeat answers the assignment when it changes or the member sends all fields, bumps the member
+    """ConsumerGroupHeartbeat returns the assignment when it changes or the member sends all fields, bumps the member
     epoch with the subscription, and fences older and newer epochs."""
     t, u = ask.topic("t", 3), ask.topic("u", 2)
     group = Consumers(ask)
@@ -121,7 +121,7 @@ def consumer_group_life(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-848 GroupMetadataManager.throwIfConsumerGroupHeartbeatRequestIsInvalid", level="must")
 def consumer_group_refused(ask: ScenarioBuilder) -> None:
-    """ConsumerGroupHeartbeat answers INVALID_REQUEST for missing or empty fields, UNSUPPORTED_ASSIGNOR for an unknown
+    """ConsumerGroupHeartbeat returns INVALID_REQUEST for missing or empty fields, UNSUPPORTED_ASSIGNOR for an unknown
     assignor, and UNKNOWN_MEMBER_ID for epochs of unknown members."""
     t = ask.topic()
     group = Consumers(ask)
@@ -312,8 +312,9 @@ def consumer_group_static(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-848 GroupMetadataManager.consumerGroupHeartbeat", level="must")
 def consumer_group_regex(ask: ScenarioBuilder) -> None:
-    """A member can subscribe by a pattern, which the broker resolves after the answer, and an invalid pattern is
-    answered with INVALID_REGULAR_EXPRESSION."""
+    """A member can subscribe by a pattern, which the broker resolves after the response; an invalid pattern fails with
+    INVALID_REGULAR_EXPRESSION.
+    """
     t, u = ask.topic("one.t", 2), ask.topic("one.u", 1)
     group = Consumers(ask)
     prefix = ask.let("pattern", f"c<unique>.{ask.name}.one.*")
@@ -373,7 +374,7 @@ def consumer_group_topics(ask: ScenarioBuilder) -> None:
     "KIP-848 ConsumerGroup.validateOffsetCommit ConsumerGroup.validateOffsetFetch", level="must", OffsetCommit=10
 )
 def consumer_group_offsets(ask: ScenarioBuilder) -> None:
-    """In a consumer group, OffsetCommit and OffsetFetch since version 9 require the epoch of the member and answer
+    """In a consumer group, OffsetCommit and OffsetFetch since version 9 require the epoch of the member and return
     STALE_MEMBER_EPOCH for another one."""
     t = ask.topic("t", 2)
     group = Consumers(ask)

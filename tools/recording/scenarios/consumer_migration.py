@@ -35,7 +35,7 @@ class Mixed(Consumers):
         self.ask.request(f"{case}: in the list", "ListGroups", 5, {}, keep={"groups": "group_id"})
 
     def classic_join(self, case: str, member: str, wanted: list[Step], **more: Any) -> None:
-        """Send JoinGroup with encoded subscriptions, and decode those in the answer."""
+        """Send JoinGroup with encoded subscriptions, and decode those in the response."""
         step = {"bind": {more.pop("bind"): "member_id"}} if "bind" in more else {}
         version = more.pop("version", 9)
         body = self.classic.joining(member, protocols=wanted, **more)

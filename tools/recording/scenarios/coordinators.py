@@ -1,4 +1,4 @@
-"""Coordinators of a cluster with several brokers: which broker they are on, and what the other brokers answer."""
+"""Coordinators in a cluster of several brokers: which broker coordinates, and how the other brokers respond."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ def coordinators_find(ask: ScenarioBuilder) -> None:
 
 @scenario("GroupCoordinator GroupCoordinatorService", level="must")
 def coordinators_of_groups(ask: ScenarioBuilder) -> None:
-    """A broker that does not coordinate the group answers NOT_COORDINATOR to all requests of the group."""
+    """A broker that does not coordinate the group returns NOT_COORDINATOR to all requests of the group."""
     t = ask.spread_topic("t", [1, 2])
     g = find_coordinator(ask, "g")
     member = "member-a-0000000000000"
@@ -90,7 +90,7 @@ def coordinators_of_groups(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-98 KIP-890 TransactionCoordinator", level="must")
 def coordinators_of_transactions(ask: ScenarioBuilder) -> None:
-    """A broker that does not coordinate the transactional id answers NOT_COORDINATOR to all requests for it."""
+    """A broker that does not coordinate the transactional id returns NOT_COORDINATOR to all requests for it."""
     t = ask.spread_topic("t", [1, 2])
     x = find_coordinator(ask, "X1", 1)
     there: dict[str, Any] = {"conn": THERE}
@@ -127,7 +127,9 @@ def coordinators_of_transactions(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-98 KIP-447")
 def coordinators_of_transactional_offsets(ask: ScenarioBuilder) -> None:
-    """TxnOffsetCommit is answered by the coordinator of the group, which may be another broker than that of the id."""
+    """The coordinator of the group serves TxnOffsetCommit; it may be another broker than the coordinator of the
+    transactional id.
+    """
     t = ask.spread_topic("t", [1, 2])
     g = find_coordinator(ask, "g")
     x = find_coordinator(ask, "X1", 1, node="B2")

@@ -1,7 +1,7 @@
 """Delegation tokens: who may create, renew, expire and see them, and when they expire (KIP-48, KIP-373).
 
-The user of these scenarios has no rights; tokens do not need any. A scenario finds its tokens by a renewer of its own,
-because the user has tokens of other scenarios, too.
+The user of these scenarios has no rights; tokens do not need any. Each scenario has its own renewer, by which it finds
+its tokens, because the user also has tokens of other scenarios.
 """
 
 from typing import Any
@@ -80,7 +80,7 @@ def see(ask: ScenarioBuilder, case: str, owners: list[Step] | None, conn: str = 
 
 @scenario("KIP-48 DelegationTokenControlManager DelegationTokenManagerConfigs", EVERY_RELEASE)
 def tokens_created(ask: ScenarioBuilder) -> None:
-    """CreateDelegationToken answers the secret of a token, and limits its lifetime to that of the cluster."""
+    """CreateDelegationToken returns the secret of a token, and limits its lifetime to that of the cluster."""
     number = 0
 
     def create(case: str, body: Step, version: int) -> None:
@@ -133,7 +133,7 @@ def tokens_refused(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-48 DelegationTokenManager.filterToken", EVERY_RELEASE)
 def tokens_described(ask: ScenarioBuilder) -> None:
-    """DescribeDelegationToken answers the tokens of the owners and renewers that it names."""
+    """DescribeDelegationToken returns the tokens of the owners and renewers that it names."""
     renewer = own_renewer(ask)
     Token(ask, 1, wanted(renewer, "admin", renewer), "create")
     for v in ask.versions(SEE):

@@ -16,7 +16,7 @@ def fetches(
 
 @scenario("KIP-283 RecordsUtil.convertRecordBatch")
 def down_codecs(ask: ScenarioBuilder) -> None:
-    """Fetch 0 to 3 answer compressed batches as wrapper messages with the same codec."""
+    """Fetch 0 to 3 return compressed batches as wrapper messages with the same codec."""
     for codec in ("gzip", "snappy", "lz4"):
         t = ask.topic(codec)
         ask.produce(t, batch(record(0, "a", "k", [("h", "x")]), record(5, None), record(3, "c"), codec=codec))
@@ -26,7 +26,7 @@ def down_codecs(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-110 RecordsUtil.downConvert")
 def down_zstd(ask: ScenarioBuilder) -> None:
-    """Fetch 0 to 3 answer UNSUPPORTED_COMPRESSION_TYPE if the first batch is compressed with zstd, and stop before a
+    """Fetch 0 to 3 return UNSUPPORTED_COMPRESSION_TYPE if the first batch is compressed with zstd, and stop before a
     later batch with zstd."""
     t = ask.topic()
     ask.produce(t, batch(10))
@@ -43,7 +43,7 @@ def down_zstd(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-98 KIP-283 RecordsUtil.downConvert")
 def down_control(ask: ScenarioBuilder) -> None:
-    """Fetch 0 to 3 leave out control batches, and answer no records if there is nothing else."""
+    """Fetch 0 to 3 leave out control batches, and return no records if there is nothing else."""
     t = ask.topic()
     fields = ask.transaction(t)
     ask.produce(t, batch(10, 20, base_sequence=0, **fields), transactional_id="$X1")
@@ -88,8 +88,7 @@ def down_times(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-283 RecordsUtil.convertRecordBatch LogValidator.convertAndAssignOffsetsNonCompressed")
 def down_and_up(ask: ScenarioBuilder) -> None:
-    """Messages of format 0 and 1 that the broker converted to format 2 are answered to Fetch 0 to 3 as messages with
-    the same content."""
+    """Fetch 0 to 3 return messages of format 0 and 1 that were converted to format 2 with the same content."""
     t = ask.topic()
     for magic in (0, 1):
         for codec in ("none", "gzip"):
@@ -101,7 +100,7 @@ def down_and_up(ask: ScenarioBuilder) -> None:
 
 @scenario("KafkaApis.handleFetchRequest ReplicaManager.readFromLog")
 def down_errors(ask: ScenarioBuilder) -> None:
-    """Fetch 0 to 3 answer the same errors as later versions for offsets out of range, unknown partitions and replica
+    """Fetch 0 to 3 return the same errors as later versions for offsets out of range, unknown partitions and replica
     ids."""
     t, nope = ask.topic(), ask.unknown_topic()
     ask.produce(t, batch(10, 20))

@@ -27,7 +27,7 @@ GOOD = b"\0" + varint(0) + varint(0) + varint(-1) + sized(b"x") + varint(0)
 
 @scenario("DefaultRecord.readFrom LogValidator.validateRecord", level="must")
 def produce_bad_records(ask: ScenarioBuilder) -> None:
-    """Produce answers INVALID_RECORD for a batch with a valid checksum whose records are malformed, and stores nothing
+    """Produce returns INVALID_RECORD for a batch with a valid checksum whose records are malformed, and stores nothing
     of it."""
     t = ask.topic()
     start = b"\0" + varint(0) + varint(0)
@@ -73,7 +73,7 @@ def produce_negative_times(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-516 KafkaApis.handleProduceRequest", KAFKA_4_4, level="must", Produce=13)
 def produce_topic_ids(ask: ScenarioBuilder) -> None:
-    """Since version 13, Produce names topics by id, answers UNKNOWN_TOPIC_ID for unknown ids and the zero id, and
+    """Since version 13, Produce names topics by id, returns UNKNOWN_TOPIC_ID for unknown ids and the zero id, and
     stores the other topics."""
     t = ask.topic(partitions=2)
     bogus = ask.let("bogus.id", "0f0f0f0f-1111-4222-8333-444455556666")
@@ -94,7 +94,7 @@ def produce_topic_ids(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-98 KIP-360 TransactionCoordinator.handleInitProducerId", level="must", area="idempotence")
 def init_producer_id(ask: ScenarioBuilder) -> None:
-    """InitProducerId without a transactional id allocates a new producer id in every version, and answers
+    """InitProducerId without a transactional id allocates a new producer id in every version, and returns
     INVALID_REQUEST for an empty transactional id or for half of a producer id and epoch."""
     for version in ask.versions("InitProducerId"):
         body: Step = {"transactional_id": None, "transaction_timeout_ms": 60000}
@@ -113,7 +113,7 @@ def init_producer_id(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-664 ReplicaManager.activeProducerState", area="idempotence", DescribeProducers=0)
 def describe_producers(ask: ScenarioBuilder) -> None:
-    """DescribeProducers answers the epoch, last sequence number and last timestamp of every producer of a partition,
+    """DescribeProducers returns the epoch, last sequence number and last timestamp of every producer of a partition,
     UNKNOWN_TOPIC_OR_PARTITION for unknown partitions, and INVALID_TOPIC_EXCEPTION for illegal names."""
     t, nope = ask.topic(partitions=2), ask.unknown_topic()
     pid = ask.producer()
@@ -209,7 +209,7 @@ def foreign_apis(ask: ScenarioBuilder) -> None:
     area="malformed_requests",
 )
 def sasl_on_plaintext(ask: ScenarioBuilder) -> None:
-    """A listener without SASL answers ILLEGAL_SASL_STATE to SaslHandshake and SaslAuthenticate."""
+    """A listener without SASL returns ILLEGAL_SASL_STATE to SaslHandshake and SaslAuthenticate."""
     for version in ask.versions("SaslHandshake"):
         ask.request(f"handshake v{version}", "SaslHandshake", version, {"mechanism": "PLAIN"}, conn=f"h{version}")
     for version in ask.versions("SaslAuthenticate"):
@@ -219,7 +219,7 @@ def sasl_on_plaintext(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-482 KIP-903 KIP-951", level="detail", area="fetch")
 def fetch_tags(ask: ScenarioBuilder) -> None:
-    """Fetch ignores the cluster id tag, reads the replica state tag since version 15, and answers
+    """Fetch ignores the cluster id tag, reads the replica state tag since version 15, and returns
     NOT_LEADER_OR_FOLLOWER if the leader itself fetches as a follower."""
     t = ask.topic()
     ask.produce(t, batch(10))

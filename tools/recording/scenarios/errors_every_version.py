@@ -1,4 +1,4 @@
-"""Errors of the most important APIs, in every version: clients of all ages meet them."""
+"""Errors of the most important APIs in every version, because old and new clients get them."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ scenario = Scenarios("produce")
 
 @scenario("KafkaApis LogValidator", level="must")
 def produce_errors_every_version(ask: ScenarioBuilder) -> None:
-    """Produce answers the same errors in every version: unknown topics, acks, sizes, compression and broken batches."""
+    """Produce returns the same errors in every version: unknown topics, acks, sizes, compression and broken batches."""
     t, c = ask.topic(max_message_bytes=300), ask.topic("c", cleanup_policy="compact")
     n = ask.unknown_topic()
     ask.produce(t, batch(10, producer_id=4711, producer_epoch=0, base_sequence=0))
@@ -80,7 +80,7 @@ def list_offsets_errors_every_version(ask: ScenarioBuilder) -> None:
 
 @scenario("KafkaApis", level="must", area="metadata")
 def metadata_errors_every_version(ask: ScenarioBuilder) -> None:
-    """Metadata answers UNKNOWN_TOPIC_OR_PARTITION and INVALID_TOPIC_EXCEPTION in every version."""
+    """Metadata returns UNKNOWN_TOPIC_OR_PARTITION and INVALID_TOPIC_EXCEPTION in every version."""
     n = ask.unknown_topic()
     for v in ask.versions("Metadata", 4):
         for case, name in (("unknown topic", n), ("illegal name", "a b"), ("empty name", "")):
@@ -93,7 +93,7 @@ def metadata_errors_every_version(ask: ScenarioBuilder) -> None:
 
 @scenario("ReplicationControlManager", level="must", area="topics")
 def create_topics_errors_every_version(ask: ScenarioBuilder) -> None:
-    """CreateTopics answers the same errors in every version, and leaves the other topics of the request alone."""
+    """CreateTopics returns the same errors in every version, and leaves the other topics of the request alone."""
     t = ask.topic()
     for v in ask.versions("CreateTopics"):
 
@@ -116,7 +116,7 @@ def create_topics_errors_every_version(ask: ScenarioBuilder) -> None:
 
 @scenario("GroupMetadataManager", level="must", area="consumer_groups_classic")
 def join_group_errors_every_version(ask: ScenarioBuilder) -> None:
-    """JoinGroup answers the same errors in every version: group ids, session timeouts, members and protocols."""
+    """JoinGroup returns the same errors in every version: group ids, session timeouts, members and protocols."""
     group = Classic(ask)
     group.enter("M1")
     group.synced("$M1", 1, "$M1")
@@ -136,7 +136,7 @@ def join_group_errors_every_version(ask: ScenarioBuilder) -> None:
 
 @scenario("OffsetMetadataManager", level="must", area="offsets")
 def offset_commit_errors_every_version(ask: ScenarioBuilder) -> None:
-    """OffsetCommit answers the same errors in every version: members, generations, sizes of metadata."""
+    """OffsetCommit returns the same errors in every version: members, generations, sizes of metadata."""
     t = ask.topic()
     group = Classic(ask)
     group.enter("M1", version=5, group_instance_id="i1")

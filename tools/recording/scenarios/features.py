@@ -30,7 +30,7 @@ def finalized(ask: ScenarioBuilder, case: str) -> None:
 
 @scenario("KIP-584 KIP-778 FeatureControlManager.updateFeature")
 def update_features_errors(ask: ScenarioBuilder) -> None:
-    """UpdateFeatures answers INVALID_UPDATE_VERSION for unknown features, unsupported levels and downgrades that are
+    """UpdateFeatures returns INVALID_UPDATE_VERSION for unknown features, unsupported levels and downgrades that are
     not allowed, and success for the current level."""
     for v in ask.versions("UpdateFeatures"):
         change(ask, f"v{v} nothing", v)
@@ -101,7 +101,7 @@ def update_features_apart(ask: ScenarioBuilder) -> None:
 @scenario("KIP-966 ConfigurationControlManager.incrementalAlterConfigs", KAFKA_4_4, level="detail")
 def update_features_eligible_leaders(ask: ScenarioBuilder) -> None:
     """While eligible leader replicas are enabled, min.insync.replicas cannot be set for one broker or removed for the
-    cluster, and answers INVALID_CONFIG."""
+    cluster, and returns INVALID_CONFIG."""
     from .configurations import BROKER, DELETE, NODE, SET, alter, describe, resource
 
     key = "min.insync.replicas"

@@ -17,7 +17,7 @@ def topic_of(version: int, name: str = "t") -> str:
 
 @scenario("LocalLog.read LogSegment.read", level="must")
 def fetch_mid_batch(ask: ScenarioBuilder) -> None:
-    """Fetch from an offset inside a batch answers the whole batch, compressed or not."""
+    """Fetch from an offset inside a batch returns the whole batch, compressed or not."""
     for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
         t = ask.topic(codec)
         ask.produce(t, batch(10, 20, 30, codec=codec))
@@ -28,7 +28,7 @@ def fetch_mid_batch(ask: ScenarioBuilder) -> None:
 
 @scenario("ReplicaManager.readFromLog UnifiedLog.checkLogStartOffset", level="must")
 def fetch_out_of_range(ask: ScenarioBuilder) -> None:
-    """Fetch answers OFFSET_OUT_OF_RANGE for offsets below the log start offset, above the log end offset, and below
+    """Fetch returns OFFSET_OUT_OF_RANGE for offsets below the log start offset, above the log end offset, and below
     zero."""
     t = ask.topic()
     ask.produce_each(t, [batch(10, 20), batch(30, 40)])
@@ -43,7 +43,7 @@ def fetch_out_of_range(ask: ScenarioBuilder) -> None:
 
 @scenario("ReplicaManager.fetchMessages DelayedFetch.tryComplete")
 def fetch_out_of_range_beside(ask: ScenarioBuilder) -> None:
-    """A Fetch request with an offset out of range is answered at once, also if its other partitions have no records."""
+    """A Fetch request with an offset out of range returns immediately, even if its other partitions have no records."""
     t = ask.topic(partitions=2)
     ask.produce(t, batch(10))
     ask.fetch("alone", at(t, 9), max_wait_ms=3000, min_bytes=1, timing=True)
@@ -53,7 +53,7 @@ def fetch_out_of_range_beside(ask: ScenarioBuilder) -> None:
 
 @scenario("LogValidator.validateMessagesAndAssignOffsets LocalLog.read", level="must")
 def fetch_as_written(ask: ScenarioBuilder) -> None:
-    """Fetch answers batches with the codec, keys, values, headers and producer ids with which they were written."""
+    """Fetch returns batches with the codec, keys, values, headers and producer ids with which they were written."""
     t = ask.topic()
     pid = ask.producer()
     for n, codec in enumerate(("none", "gzip", "snappy", "lz4", "zstd")):
@@ -69,7 +69,7 @@ def fetch_as_written(ask: ScenarioBuilder) -> None:
 @scenario("KIP-98 FetchRequest.isolationLevel")
 def fetch_isolation(ask: ScenarioBuilder) -> None:
     """Without transactions, aborted_transactions is null with read_uncommitted and empty with read_committed, and an
-    unknown isolation level is answered with UNKNOWN_SERVER_ERROR."""
+    unknown isolation level fails with UNKNOWN_SERVER_ERROR."""
     t = ask.topic()
     ask.produce(t, batch(10))
     for version in (4, 7, 11, LAST):
@@ -82,8 +82,9 @@ def fetch_isolation(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-320 Partition.checkCurrentLeaderEpoch", level="must")
 def fetch_leader_epoch(ask: ScenarioBuilder) -> None:
-    """Fetch answers UNKNOWN_LEADER_EPOCH at once for an epoch above the current one, before it checks the offset, and
-    does not compare negative epochs."""
+    """Fetch immediately returns UNKNOWN_LEADER_EPOCH for an epoch above the current one, before it checks the offset,
+    and does not compare negative epochs.
+    """
     t = ask.topic()
     ask.produce(t, batch(10, 20))
     for version in (9, 12, LAST):
@@ -102,8 +103,9 @@ def fetch_leader_epoch(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-595 Partition.readRecords")
 def fetch_diverging(ask: ScenarioBuilder) -> None:
-    """Fetch compares last_fetched_epoch with the epochs of the leader, and answers at once with the diverging epoch and
-    its end offset, or with OFFSET_OUT_OF_RANGE for an unknown epoch."""
+    """Fetch compares last_fetched_epoch with the epochs of the leader, and immediately returns the diverging epoch
+    and its end offset, or OFFSET_OUT_OF_RANGE for an unknown epoch.
+    """
     t = ask.topic()
     ask.produce_each(t, [batch(10, 20), batch(30)])
     for version in (12, LAST):
@@ -116,8 +118,9 @@ def fetch_diverging(ask: ScenarioBuilder) -> None:
 
 @scenario("KafkaApis.handleFetchRequest FetchRequest.fetchData")
 def fetch_order(ask: ScenarioBuilder) -> None:
-    """Fetch answers partitions in the order of the request, and a partition that is named twice only once, at the last
-    of its offsets."""
+    """Fetch returns partitions in the order of the request; a partition that is named twice is returned once, from the
+    last of its offsets.
+    """
     t, u = ask.topic(partitions=3), ask.topic("u", 2)
     for topic, partition in ((t, 0), (t, 1), (t, 2), (u, 0), (u, 1)):
         ask.produce(topic, batch(partition, value=f"{topic[1]}{partition}"), partition=partition)
@@ -133,7 +136,7 @@ def fetch_order(ask: ScenarioBuilder) -> None:
 
 @scenario("Partition.followerReplicaOrThrow KIP-903")
 def fetch_replica_ids(ask: ScenarioBuilder) -> None:
-    """Fetch answers NOT_LEADER_OR_FOLLOWER to a broker id that is not a replica of the partition, and treats other
+    """Fetch returns NOT_LEADER_OR_FOLLOWER to a broker id that is not a replica of the partition, and treats other
     negative replica ids as consumers."""
     t = ask.topic()
     ask.produce(t, batch(10))
@@ -150,8 +153,7 @@ def fetch_replica_ids(ask: ScenarioBuilder) -> None:
 
 @scenario("ReplicaManager.fetchMessages DelayedFetch.tryComplete")
 def fetch_nothing(ask: ScenarioBuilder) -> None:
-    """A Fetch request without partitions, or only with partitions that do not exist, is answered at once and does not
-    wait."""
+    """A Fetch request without partitions, or only with partitions that do not exist, returns immediately."""
     t = ask.topic()
     for version in (4, 7, 12, 13, LAST):
         ask.fetch(f"v{version} no topics", version=version, max_wait_ms=2000, min_bytes=1, timing=True)
@@ -190,7 +192,7 @@ def fetch_compression_type(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-107 UnifiedLog.checkLogStartOffset LocalLog.read", level="must")
 def fetch_log_start(ask: ScenarioBuilder) -> None:
-    """If the log start offset is inside a batch, Fetch from it answers the whole batch, and OFFSET_OUT_OF_RANGE below
+    """If the log start offset is inside a batch, Fetch from it returns the whole batch, and OFFSET_OUT_OF_RANGE below
     it."""
     t = ask.topic()
     ask.produce_each(t, [batch(10, 20, 30), batch(40)])
@@ -203,7 +205,7 @@ def fetch_log_start(ask: ScenarioBuilder) -> None:
 
 @scenario("LocalLog.read LogSegment.read")
 def fetch_segments(ask: ScenarioBuilder) -> None:
-    """Fetch answers records from one segment at most, even if its limits allow more."""
+    """Fetch returns records from one segment at most, even if its limits allow more."""
     t = ask.topic(segment_bytes=1048576)
     ask.produce_each(t, [filled(n, 400_000) for n in range(6)])
     for offset in range(7):
@@ -213,7 +215,7 @@ def fetch_segments(ask: ScenarioBuilder) -> None:
 
 @scenario("KafkaApis.handleFetchRequest")
 def fetch_unknown_beside(ask: ScenarioBuilder) -> None:
-    """Fetch answers UNKNOWN_TOPIC_OR_PARTITION for unknown partitions after all others, and unknown partitions do not
+    """Fetch returns UNKNOWN_TOPIC_OR_PARTITION for unknown partitions after all others, and unknown partitions do not
     end the wait of the others."""
     t, nope = ask.topic(partitions=2), ask.unknown_topic()
     ask.produce(t, batch(10))
@@ -231,7 +233,7 @@ def fetch_unknown_beside(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-516 KafkaApis.handleFetchRequest", level="must")
 def fetch_recreated(ask: ScenarioBuilder) -> None:
-    """After a topic was deleted and created again, Fetch by the old topic id answers UNKNOWN_TOPIC_ID, and Fetch by
+    """After a topic was deleted and created again, Fetch by the old topic id returns UNKNOWN_TOPIC_ID, and Fetch by
     name or by the new id reads the new topic."""
     t = ask.topic()
     ask.produce(t, batch(10))
@@ -262,7 +264,7 @@ def fetch_rack(ask: ScenarioBuilder) -> None:
 
 @scenario("DefaultRecord.readFrom LocalLog.read", level="must")
 def fetch_record_shapes(ask: ScenarioBuilder) -> None:
-    """Fetch answers records with null and empty keys and values, long fields and headers as they were produced."""
+    """Fetch returns records with null and empty keys and values, long fields and headers as they were produced."""
     t = ask.topic()
     ask.produce(t, batch(record(0, None, None), record(0, "", ""), record(-T0, "zero"), record(2**30, "later")))
     ask.produce(t, batch(record(1, {"fill": "é", "size": 130}, {"fill": "k", "size": 300}, [("", ""), ("x", None)])))
@@ -274,7 +276,7 @@ def fetch_record_shapes(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-516 KafkaApis.handleFetchRequest", level="detail", Fetch=13)
 def found_fetch_unknown_order(ask: ScenarioBuilder) -> None:
-    """Fetch answers UNKNOWN_SERVER_ERROR for the whole request if it mixes partitions of a known topic id, an unknown
+    """Fetch returns UNKNOWN_SERVER_ERROR for the whole request if it mixes partitions of a known topic id, an unknown
     one and the zero id without a session."""
     t = ask.topic()
     ask.produce(t, batch(10))
@@ -293,7 +295,7 @@ def found_fetch_unknown_order(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-320 Partition", level="must")
 def fetch_leader_epoch_every_version(ask: ScenarioBuilder) -> None:
-    """Fetch ignores negative leader epochs, and answers UNKNOWN_LEADER_EPOCH for one that the leader does not know
+    """Fetch ignores negative leader epochs, and returns UNKNOWN_LEADER_EPOCH for one that the leader does not know
     yet."""
     t = ask.topic()
     ask.produce(t, batch(10))

@@ -15,7 +15,8 @@ def big(topic: str, offset: int = 0, partition: int = 0) -> dict[str, object]:
 @scenario("KIP-74 ReplicaManager.readFromLog", level="must")
 def fetch_max_bytes(ask: ScenarioBuilder) -> None:
     """The limit max_bytes counts over all partitions in the order of the request, and the first partition with records
-    is never answered empty."""
+    is never returned empty.
+    """
     t = ask.topic(partitions=3)
     for partition in range(3):
         ask.produce_each(t, [filled(n, 22) for n in range(2)], partition=partition)
@@ -33,7 +34,7 @@ def fetch_max_bytes(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-74 ReplicaManager.readFromLog", level="must")
 def fetch_both_limits(ask: ScenarioBuilder) -> None:
-    """Fetch applies the smaller of partition_max_bytes and the rest of max_bytes to each partition, and answers
+    """Fetch applies the smaller of partition_max_bytes and the rest of max_bytes to each partition, and returns
     UNKNOWN_SERVER_ERROR for negative limits."""
     t = ask.topic(partitions=2)
     for partition in range(2):
@@ -48,8 +49,9 @@ def fetch_both_limits(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-74 KIP-98 ReplicaManager.readFromLog")
 def fetch_committed_limits(ask: ScenarioBuilder) -> None:
-    """The limits of Fetch count the same with read_committed, and a partition without room for a batch is answered
-    without records."""
+    """The limits of Fetch count the same with read_committed, and a partition without room for a batch is returned
+    without records.
+    """
     t = ask.topic(partitions=2)
     for partition in range(2):
         ask.produce_each(t, [filled(n, 22) for n in range(3)], partition=partition)
@@ -63,8 +65,9 @@ def fetch_committed_limits(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-74 ReplicaManager.readFromLog", area="old_formats", Fetch=0)
 def fetch_hard_limits(ask: ScenarioBuilder) -> None:
-    """In Fetch 0 to 2, partition_max_bytes is a hard limit: a first batch that is larger is not answered, while version
-    3 answers it whole."""
+    """In Fetch 0 to 2, partition_max_bytes is a hard limit: a larger first batch is not returned whole, while version 3
+    returns it whole.
+    """
     t = ask.topic(partitions=2)
     for partition in range(2):
         ask.produce_each(t, [filled(n, 22) for n in range(2)], partition=partition)
@@ -75,7 +78,7 @@ def fetch_hard_limits(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-74 LogSegment.read", level="must")
 def fetch_big_batch(ask: ScenarioBuilder) -> None:
-    """Fetch answers a batch that exceeds every limit if it comes first, so that a consumer always makes progress."""
+    """Fetch returns a batch that exceeds every limit if it comes first, so that a consumer always makes progress."""
     t = ask.topic(partitions=2)
     ask.produce_each(t, [filled(0, 100), filled(1, 50_000), filled(2, 100)])
     ask.produce(t, filled(0, 100), partition=1)
@@ -109,7 +112,7 @@ def fetch_min_bytes(ask: ScenarioBuilder) -> None:
 
 @scenario("DelayedFetch.tryComplete", level="detail")
 def fetch_waits_not_in_old_segments(ask: ScenarioBuilder) -> None:
-    """Fetch from a segment before the last one answers at once, whatever min_bytes is."""
+    """Fetch from a segment before the last one returns immediately, whatever min_bytes is."""
     t = ask.topic(segment_bytes=1048576)
     ask.produce_each(t, [filled(n, 600_000) for n in range(3)])
     for offset in (0, 1, 2, 3):
@@ -148,8 +151,7 @@ def fetch_wakes(ask: ScenarioBuilder) -> None:
 
 @scenario("DelayedFetch.tryComplete")
 def fetch_wakes_when_enough(ask: ScenarioBuilder) -> None:
-    """A waiting fetch is answered as soon as the records of all its partitions from the fetch offsets on reach
-    min_bytes."""
+    """A waiting fetch returns as soon as its partitions together have min_bytes from the fetch offsets on."""
     t = ask.topic(partitions=2)
     ask.produce(t, filled(0, 22))
     waiting(ask, "a", at(t), at(t, 0, 1), min_bytes=200)
@@ -196,8 +198,9 @@ def fetch_old_versions_wait(ask: ScenarioBuilder) -> None:
 
 @scenario("SocketServer.processCompletedReceives", level="must")
 def fetch_in_order(ask: ScenarioBuilder) -> None:
-    """A broker answers the requests of one connection in their order, so that a waiting fetch delays the answers after
-    it."""
+    """A broker responds to the requests of one connection in order, so that a waiting fetch delays the responses after
+    it.
+    """
     t = ask.topic()
     waiting(ask, "a", at(t), max_wait_ms=1000)
     body = {"replica_id": -1, "topics": [{"name": t, "partitions": [{"partition_index": 0, "timestamp": -1}]}]}

@@ -20,7 +20,7 @@ def session(
 
 @scenario("KIP-227 FetchManager.newContext", level="must")
 def session_errors(ask: ScenarioBuilder) -> None:
-    """Fetch answers INVALID_FETCH_SESSION_EPOCH for a wrong session epoch and FETCH_SESSION_ID_NOT_FOUND for an unknown
+    """Fetch returns INVALID_FETCH_SESSION_EPOCH for a wrong session epoch and FETCH_SESSION_ID_NOT_FOUND for an unknown
     id, and the session stays usable."""
     t = ask.topic()
     ask.produce(t, batch(10))
@@ -89,7 +89,7 @@ def session_rotation(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-227 FetchSession.update")
 def session_order(ask: ScenarioBuilder) -> None:
-    """An incremental fetch answers its partitions in the order of the session, not in the order of the request."""
+    """An incremental fetch returns its partitions in the order of the session, not in the order of the request."""
     t, u = ask.topic(partitions=3), ask.topic("u")
     session(ask, "open, empty", at(t, 0, 2), at(t), at(u), at(t, 0, 1))
     for topic, partition in ((t, 0), (t, 1), (t, 2), (u, 0)):
@@ -127,8 +127,9 @@ def session_forget(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-227 CachedPartition.maybeUpdateResponseData", level="must")
 def session_reasons(ask: ScenarioBuilder) -> None:
-    """A session answers a partition with unread records, a changed high watermark or log start offset, in every answer
-    while it has an error, and once after the error."""
+    """A session returns a partition if it has unread records or a changed high watermark or log start offset, in every
+    response while it has an error, and once after the error.
+    """
     t, nope = ask.topic(partitions=2), ask.unknown_topic()
     ask.produce(t, batch(10, 20))
     session(ask, "open", at(t, 2), at(t, 0, 1), at(nope), at(t, 0, 9))
@@ -150,7 +151,7 @@ def session_reasons(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-227 DelayedFetch.tryComplete")
 def session_waits(ask: ScenarioBuilder) -> None:
-    """An incremental fetch waits if the session has no changes to report, and answers records and errors at once."""
+    """An incremental fetch waits if the session has nothing to report, and returns records and errors immediately."""
     t = ask.topic(partitions=2)
 
     def timed(case: str, *wanted: Step, epoch: int, **more: Any) -> None:
@@ -172,7 +173,7 @@ def session_waits(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-227 KIP-516 FetchManager.newContext")
 def session_ids(ask: ScenarioBuilder) -> None:
-    """A session keeps an unknown topic id and answers UNKNOWN_TOPIC_ID for it, and FETCH_SESSION_TOPIC_ID_ERROR if
+    """A session keeps an unknown topic id and returns UNKNOWN_TOPIC_ID for it, and FETCH_SESSION_TOPIC_ID_ERROR if
     requests by name and by id are mixed."""
     t = ask.topic()
     ask.produce(t, batch(10))
@@ -226,8 +227,8 @@ def session_changing_terms(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-227 KIP-516 FetchSession.update", level="detail", Fetch=13)
 def found_session_zero_id(ask: ScenarioBuilder) -> None:
-    """Release 3.9 answers UNKNOWN_SERVER_ERROR to a fetch that opens a session with the zero topic id, and release 4.4
-    answers UNKNOWN_TOPIC_ID for this topic alone."""
+    """Release 3.9 returns UNKNOWN_SERVER_ERROR to a fetch that opens a session with the zero topic id, and release 4.4
+    returns UNKNOWN_TOPIC_ID for this topic alone."""
     t = ask.topic(partitions=3)
     for partition in range(3):
         ask.produce(t, batch(10), partition=partition)

@@ -18,7 +18,7 @@ def subscribed(*topics: str, version: int = 1, **more: Any) -> list[Step]:
 
 @scenario("KIP-699 KafkaApis.getCoordinator", EVERY_RELEASE, level="must", area="metadata")
 def coordinator_find(ask: ScenarioBuilder) -> None:
-    """FindCoordinator answers the coordinator of groups and transactional ids, since version 4 for several keys, and
+    """FindCoordinator returns the coordinator of groups and transactional ids, since version 4 for several keys, and
     INVALID_REQUEST for an unknown key type."""
     g = ask.unique("g")
     for kind in (0, 1):
@@ -43,7 +43,7 @@ def coordinator_find(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-430 KIP-1043 GroupMetadataManager.describeGroups", EVERY_RELEASE)
 def group_describe(ask: ScenarioBuilder) -> None:
-    """DescribeGroups answers state, protocol and members of a group in every state, and for an unknown group the state
+    """DescribeGroups returns state, protocol and members of a group in every state, and for an unknown group the state
     Dead, since version 6 with GROUP_ID_NOT_FOUND."""
     t = ask.topic()
     group = Classic(ask)
@@ -83,7 +83,7 @@ def group_describe(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-518 KIP-848 GroupMetadataManager.listGroups")
 def group_list(ask: ScenarioBuilder) -> None:
-    """ListGroups filters by state since version 4 and by type since version 5, without regard to case."""
+    """ListGroups filters by state since version 4 and by type since version 5; both are case-insensitive."""
     t = ask.topic()
     simple = Classic(ask, "simple")
     Offsets(ask, simple.id).committed((t, (5,)))
@@ -120,7 +120,7 @@ def group_list(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-229 ClassicGroup.validateDeleteGroup", EVERY_RELEASE)
 def group_delete(ask: ScenarioBuilder) -> None:
-    """DeleteGroups deletes empty groups with their offsets, and answers NON_EMPTY_GROUP or GROUP_ID_NOT_FOUND for
+    """DeleteGroups deletes empty groups with their offsets, and returns NON_EMPTY_GROUP or GROUP_ID_NOT_FOUND for
     others."""
     t = ask.topic()
     for version in ask.versions("DeleteGroups"):
@@ -155,7 +155,7 @@ def group_delete(ask: ScenarioBuilder) -> None:
     "KIP-496 OffsetMetadataManager.deleteOffsets ClassicGroup.validateOffsetDelete", EVERY_RELEASE, area="offsets"
 )
 def group_offset_delete(ask: ScenarioBuilder) -> None:
-    """OffsetDelete removes offsets of topics that no member subscribes to, and answers GROUP_SUBSCRIBED_TO_TOPIC for
+    """OffsetDelete removes offsets of topics that no member subscribes to, and returns GROUP_SUBSCRIBED_TO_TOPIC for
     the others."""
     t, u, n = ask.topic("t", 2), ask.topic("u"), ask.unknown_topic()
 

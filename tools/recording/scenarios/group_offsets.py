@@ -96,7 +96,7 @@ def offsets_every_version(ask: ScenarioBuilder) -> None:
     "KIP-709 OffsetMetadataManager.fetchAllOffsets OffsetMetadataManager.fetchOffsets", EVERY_RELEASE, level="must"
 )
 def offsets_fetch_lists(ask: ScenarioBuilder) -> None:
-    """OffsetFetch answers nothing for an empty list, all offsets for a null list, repeated partitions repeatedly, and
+    """OffsetFetch returns nothing for an empty list, all offsets for a null list, repeated partitions repeatedly, and
     several groups since version 8."""
     t, u = ask.topic("t", 2), ask.topic("u")
     first, second = Classic(ask, "g1").id, Classic(ask, "g2").id
@@ -131,7 +131,7 @@ def offsets_fetch_lists(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-320 OffsetMetadataManager.isMetadataInvalid", EVERY_RELEASE, level="must")
 def offsets_fields(ask: ScenarioBuilder) -> None:
-    """OffsetCommit stores metadata up to offset.metadata.max.bytes and any leader epoch and offset, and answers
+    """OffsetCommit stores metadata up to offset.metadata.max.bytes and any leader epoch and offset, and returns
     OFFSET_METADATA_TOO_LARGE above the limit."""
     t = ask.topic("t", 4)
     offsets = Offsets(ask, Classic(ask).id)
@@ -241,7 +241,7 @@ def offsets_fetch_members(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-516 OffsetMetadataManager.commitOffset", KAFKA_4_4, level="must", OffsetCommit=10)
 def offsets_topic_ids(ask: ScenarioBuilder) -> None:
-    """OffsetCommit and OffsetFetch 10 name topics by id and answer UNKNOWN_TOPIC_ID for unknown, zero and outdated
+    """OffsetCommit and OffsetFetch 10 name topics by id and return UNKNOWN_TOPIC_ID for unknown, zero and outdated
     ids."""
     t, u = ask.topic("t", 2), ask.topic("u")
     offsets = Offsets(ask, Classic(ask).id)

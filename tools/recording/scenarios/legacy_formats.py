@@ -116,8 +116,9 @@ def legacy_mixed(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-74 LogSegment.read", level="detail")
 def legacy_limits(ask: ScenarioBuilder) -> None:
-    """In a topic with format 1, the limits of Fetch cut off messages, and since version 3 the first message is answered
-    whole."""
+    """In a topic with format 1, the limits of Fetch cut off messages, and since version 3 the first message is returned
+    whole.
+    """
     t = ask.topic(message_format_version="0.10.2")
     ask.produce_each(t, [message_set(1, record(n, {"fill": "x", "size": 40})) for n in range(3)])
     for version in (0, 2, 3, 4, 11):
@@ -127,8 +128,9 @@ def legacy_limits(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-79 KIP-320 UnifiedLog.fetchOffsetByTimestamp", level="detail")
 def legacy_newest(ask: ScenarioBuilder) -> None:
-    """Release 2.8 answers ListOffsets and Fetch on a topic with format 2 in all its versions as later releases do,
-    except for later special timestamps."""
+    """Release 2.8 serves ListOffsets and Fetch on a topic with format 2 in all its versions as later releases do,
+    except for later special timestamps.
+    """
     t = ask.topic()
     ask.produce(t, batch(10, 30, 20), version=7)
     ask.produce(t, message_set(1, 40, codec="gzip"), version=2)
@@ -156,7 +158,7 @@ def legacy_special_times(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-110 RecordsUtil.downConvert", level="detail")
 def legacy_zstd(ask: ScenarioBuilder) -> None:
-    """Release 2.8 answers UNSUPPORTED_COMPRESSION_TYPE with empty records if Fetch below version 10 cannot answer a
+    """Release 2.8 returns UNSUPPORTED_COMPRESSION_TYPE with empty records if Fetch below version 10 cannot return a
     zstd batch."""
     t = ask.topic()
     ask.produce(t, batch(10), version=8)
@@ -172,7 +174,7 @@ def legacy_zstd(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-227 IncrementalFetchContext.updateAndGenerateResponseData", level="detail")
 def legacy_sessions(ask: ScenarioBuilder) -> None:
-    """In release 2.8, partitions that were answered in a session move to its end, also if the answer was an error."""
+    """In release 2.8, partitions that a session has returned move to its end, even those with an error."""
     t = ask.topic(partitions=3)
     for partition in range(3):
         ask.produce(t, batch(10), partition=partition, version=7)

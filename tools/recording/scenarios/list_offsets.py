@@ -28,7 +28,7 @@ def times(ask: ScenarioBuilder, t: str, *asked: int, note: str = "") -> None:
 
 @scenario("KIP-79 FileRecords.searchForTimestamp", level="must", area="list_offsets_timestamps")
 def lo_time_unordered_batch(ask: ScenarioBuilder) -> None:
-    """If timestamps go up and down in a batch, ListOffsets answers the first record in offset order that is late
+    """If timestamps go up and down in a batch, ListOffsets returns the first record in offset order that is late
     enough, not the one with the nearest timestamp."""
     t = ask.topic()
     ask.produce(t, batch(50, 10, 40, 60, 20, 60))
@@ -48,7 +48,7 @@ def lo_time_unordered_batches(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-734 LogSegment.readMaxTimestampAndOffsetSoFar", area="list_offsets_timestamps")
 def lo_time_max_last_but_one(ask: ScenarioBuilder) -> None:
-    """ListOffsets for the maximum timestamp answers the record that has it even if it is not in the last batch, and
+    """ListOffsets for the maximum timestamp returns the record that has it even if it is not in the last batch, and
     keeps the earlier record on a tie."""
     t = ask.topic()
     ask.produce_each(t, [batch(n) for n in (0, 1, 2, 3, 4, 6, 5)])
@@ -62,7 +62,7 @@ def lo_time_max_last_but_one(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-734 LogSegment.shallowOffsetOfMaxTimestampSoFar", area="list_offsets_timestamps")
 def lo_time_max_ties(ask: ScenarioBuilder) -> None:
-    """ListOffsets answers the first record with the maximum timestamp, inside a batch and across batches, with every
+    """ListOffsets returns the first record with the maximum timestamp, inside a batch and across batches, with every
     compression codec."""
     for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
         t = ask.topic(codec)
@@ -86,7 +86,7 @@ def lo_time_codecs(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-32 KIP-734 FileRecords.searchForTimestamp", level="detail", area="list_offsets_timestamps")
 def lo_time_minus_one(ask: ScenarioBuilder) -> None:
-    """ListOffsets ignores records without a timestamp (-1), finds records with timestamp 0, and answers offset -1 if no
+    """ListOffsets ignores records without a timestamp (-1), finds records with timestamp 0, and returns offset -1 if no
     record is late enough."""
     t = ask.topic()
     ask.produce(t, batch(record(-1 - T0), record(-T0), record(-1 - T0)))
@@ -118,7 +118,7 @@ def lo_time_segments_unordered(ask: ScenarioBuilder) -> None:
 @scenario("KIP-107 UnifiedLog.searchOffsetInLocalLog", area="list_offsets_timestamps")
 def lo_time_segments_deleted(ask: ScenarioBuilder) -> None:
     """ListOffsets finds no deleted record by timestamp while the log start offset moves through the segments, and
-    answers offset -1 in the segment of the log start if only deleted records match."""
+    returns offset -1 in the segment of the log start if only deleted records match."""
     t = ask.topic(**ask.small_segments())
     for n in range(12):
         ask.produce(t, batch(n * 10, n * 10 + 5, value=ask.fill(60)))
@@ -130,7 +130,7 @@ def lo_time_segments_deleted(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-734 UnifiedLog.fetchOffsetByTimestamp", level="detail", area="list_offsets_timestamps")
 def lo_time_max_deleted(ask: ScenarioBuilder) -> None:
-    """ListOffsets for the maximum timestamp still answers a record before the log start offset as long as its segment
+    """ListOffsets for the maximum timestamp still returns a record before the log start offset as long as its segment
     exists."""
     t = ask.topic()
     ask.produce(t, batch(10, 90, 30))
@@ -145,7 +145,7 @@ def lo_time_max_deleted(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-32 FileRecords.searchForTimestamp", area="list_offsets_timestamps")
 def lo_time_append_batches(ask: ScenarioBuilder) -> None:
-    """In a topic with LogAppendTime, all records of a batch have the same timestamp, and ListOffsets answers the first
+    """In a topic with LogAppendTime, all records of a batch have the same timestamp, and ListOffsets returns the first
     of them that is not deleted."""
     t = ask.topic(message_timestamp_type="LogAppendTime")
     ask.produce(t, batch(10, 20, 30))
@@ -165,7 +165,7 @@ def lo_time_append_batches(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-734 KIP-405 KIP-1005 ReplicaManager.isListOffsetsTimestampUnsupported")
 def lo_special_times_every_version(ask: ScenarioBuilder) -> None:
-    """ListOffsets supports -3 since version 7, -4 since 8, -5 since 9 and -6 since 11, and answers UNSUPPORTED_VERSION
+    """ListOffsets supports -3 since version 7, -4 since 8, -5 since 9 and -6 since 11, and returns UNSUPPORTED_VERSION
     for negative timestamps that its version does not define."""
     t = ask.topic()
     ask.produce(t, batch(10, 30, 20))
@@ -186,8 +186,9 @@ def lo_special_times_nowhere(ask: ScenarioBuilder) -> None:
 
 @scenario("ListOffsetsRequest.duplicatePartitions ReplicaManager.fetchOffset", level="detail")
 def lo_duplicates(ask: ScenarioBuilder) -> None:
-    """ListOffsets answers INVALID_REQUEST for a partition that the request names twice, and answers the other
-    partitions normally."""
+    """ListOffsets returns INVALID_REQUEST for a partition that the request names twice, and serves the other partitions
+    normally.
+    """
     t, nope = ask.topic(partitions=2), ask.unknown_topic()
     ask.produce(t, batch(10, 20))
 
@@ -207,7 +208,7 @@ def lo_duplicates(ask: ScenarioBuilder) -> None:
 
 @scenario("KafkaApis.handleListOffsetRequest ReplicaManager.fetchOffset", level="detail")
 def lo_empty_requests(ask: ScenarioBuilder) -> None:
-    """ListOffsets answers a request without topics with no topics, and UNKNOWN_TOPIC_OR_PARTITION for illegal topic
+    """ListOffsets returns no topics for a request without topics, and UNKNOWN_TOPIC_OR_PARTITION for illegal topic
     names and partition numbers that do not exist."""
     t = ask.topic()
     for version in (1, 4, 9):
@@ -223,8 +224,9 @@ def lo_empty_requests(ask: ScenarioBuilder) -> None:
 
 @scenario("Partition.fetchOffsetForTimestamp ListOffsetsRequest", level="detail")
 def lo_replica_ids(ask: ScenarioBuilder) -> None:
-    """ListOffsets gives consumers, debugging clients and follower ids the same answer from a leader without uncommitted
-    records, and answers UNKNOWN_SERVER_ERROR for an unknown isolation level."""
+    """If the leader has no uncommitted records, ListOffsets returns the same offsets to consumers, debugging clients
+    and follower ids; for an unknown isolation level, it returns UNKNOWN_SERVER_ERROR.
+    """
     t = ask.topic()
     ask.produce(t, batch(10, 20))
     for version in (1, 7):
@@ -238,7 +240,7 @@ def lo_replica_ids(ask: ScenarioBuilder) -> None:
 
 @scenario("KafkaApis.handleListOffsetRequest ReplicaManager.fetchOffset", level="must")
 def lo_many_partitions(ask: ScenarioBuilder) -> None:
-    """ListOffsets answers each partition of a request on its own, so that unknown partitions do not affect the offsets
+    """ListOffsets handles each partition of a request separately, so that unknown partitions do not affect the offsets
     of the others."""
     t, u, nope = ask.topic(partitions=3), ask.topic("u", 2), ask.unknown_topic()
     ask.produce(t, batch(10, 20), partition=0)
@@ -286,7 +288,7 @@ def lo_start_moves(ask: ScenarioBuilder) -> None:
 
 @scenario("ReplicationControlManager.deleteTopic UnifiedLog.fetchOffsetByTimestamp", level="must")
 def lo_recreated_topic(ask: ScenarioBuilder) -> None:
-    """A topic that is created again under its name starts empty at offset 0, and ListOffsets answers
+    """A topic that is created again under its name starts empty at offset 0, and ListOffsets returns
     UNKNOWN_TOPIC_OR_PARTITION while the topic does not exist."""
     t = ask.topic()
     ask.produce(t, batch(10, 20))
@@ -304,7 +306,7 @@ def lo_recreated_topic(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-195 ReplicaManager.fetchOffset", level="must")
 def lo_added_partitions(ask: ScenarioBuilder) -> None:
-    """Partitions that CreatePartitions adds are empty, and ListOffsets answers UNKNOWN_TOPIC_OR_PARTITION for them
+    """Partitions that CreatePartitions adds are empty, and ListOffsets returns UNKNOWN_TOPIC_OR_PARTITION for them
     before they exist."""
     t = ask.topic()
     ask.produce(t, batch(10, 20))
@@ -332,7 +334,7 @@ def lo_retention_none_left(ask: ScenarioBuilder) -> None:
 
 @scenario("UnifiedLog.legacyFetchOffsetsBefore", area="old_formats", ListOffsets=0)
 def lo_v0_segments(ask: ScenarioBuilder) -> None:
-    """ListOffsets 0 answers the log end offset and the base offsets of the segments in descending order, limited in
+    """ListOffsets 0 returns the log end offset and the base offsets of the segments in descending order, limited in
     number and by the time of the last change."""
     t = ask.topic(**ask.small_segments())
     ask.produce_each(t, [batch(n * 10, n * 10 + 5, value=ask.fill(60)) for n in range(7)])
@@ -347,7 +349,7 @@ def lo_v0_segments(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-107 UnifiedLog.legacyFetchOffsetsBefore", level="detail", area="old_formats", ListOffsets=0)
 def lo_v0_deleted(ask: ScenarioBuilder) -> None:
-    """ListOffsets 0 answers the log start offset in place of base offsets below it, and lists it once for every
+    """ListOffsets 0 returns the log start offset in place of base offsets below it, and lists it once for every
     remaining segment."""
     t = ask.topic(**ask.small_segments())
     ask.produce_each(t, [batch(n * 10, n * 10 + 1, n * 10 + 2, value=ask.fill(60)) for n in range(4)])
@@ -378,7 +380,7 @@ def lo_v0_all_deleted(ask: ScenarioBuilder) -> None:
     ListOffsets=0,
 )
 def lo_v0_many(ask: ScenarioBuilder) -> None:
-    """ListOffsets 0 answers each partition on its own, and answers a partition that is named twice both times."""
+    """ListOffsets 0 handles each partition separately, and returns a partition that is named twice both times."""
     t, nope = ask.topic(partitions=2), ask.unknown_topic()
     ask.produce(t, batch(10, 20))
 

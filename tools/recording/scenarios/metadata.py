@@ -17,7 +17,7 @@ def ask_metadata(ask: ScenarioBuilder, case: str, version: int, topics: Any, onl
 
 @scenario("AutoTopicCreationManager.createTopics KafkaApis.getTopicMetadata", level="must")
 def metadata_auto_create(ask: ScenarioBuilder) -> None:
-    """Metadata creates unknown topics if the broker and, since version 4, the request allow it, and answers
+    """Metadata creates unknown topics if the broker and, since version 4, the request allow it, and returns
     UNKNOWN_TOPIC_OR_PARTITION until a topic is available."""
     for version in (0, 1, 3):
         if version in ask.versions("Metadata"):
@@ -37,7 +37,7 @@ def metadata_auto_create(ask: ScenarioBuilder) -> None:
 
 @scenario("Topic.validate KafkaApis.getTopicMetadata")
 def metadata_names(ask: ScenarioBuilder) -> None:
-    """Metadata answers INVALID_TOPIC_EXCEPTION for illegal names whether or not topics may be created, and names a
+    """Metadata returns INVALID_TOPIC_EXCEPTION for illegal names whether or not topics may be created, and names a
     repeated topic once."""
     t = ask.topic()
     for version in (1, 4, 9, 12):
@@ -56,8 +56,8 @@ def metadata_names(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-516 KafkaApis.handleTopicMetadataRequest", level="must")
 def metadata_ids(ask: ScenarioBuilder) -> None:
-    """Metadata since version 12 accepts topic ids, answers UNKNOWN_TOPIC_ID for unknown ones, and versions 10 and 11
-    answer INVALID_REQUEST for ids."""
+    """Metadata since version 12 accepts topic ids, returns UNKNOWN_TOPIC_ID for unknown ones, and versions 10 and 11
+    return INVALID_REQUEST for ids."""
     t = ask.topic(partitions=2)
     bogus = ask.let("bogus.id", "0f0f0f0f-1111-4222-8333-444455556666")
     for version in (10, 11, 12, 13):
@@ -77,8 +77,9 @@ def metadata_ids(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-430 AuthHelper.authorizedOperations", level="detail")
 def metadata_operations(ask: ScenarioBuilder) -> None:
-    """Without an authorizer, Metadata since version 8 answers that all operations are authorized, for topics and up to
-    version 10 for the cluster."""
+    """Without an authorizer, Metadata since version 8 says that all operations are authorized, for topics and up to
+    version 10 for the cluster.
+    """
     t = ask.topic()
     for version in (8, 9, 10, 11, 12):
         more: Step = {"include_topic_authorized_operations": True}
@@ -89,7 +90,7 @@ def metadata_operations(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-700 KIP-919 AuthHelper.computeDescribeClusterResponse")
 def describe_cluster(ask: ScenarioBuilder) -> None:
-    """DescribeCluster answers the brokers of the cluster, and rejects the endpoint type of controllers with
+    """DescribeCluster returns the brokers of the cluster, and rejects the endpoint type of controllers with
     MISMATCHED_ENDPOINT_TYPE and unknown types with UNSUPPORTED_ENDPOINT_TYPE."""
     for version in ask.versions("DescribeCluster"):
         body: Step = {"include_cluster_authorized_operations": False}
@@ -154,8 +155,9 @@ def flexible_bytes(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-511 ApiVersionsRequest.isValid", area="malformed_requests")
 def api_versions_bytes(ask: ScenarioBuilder) -> None:
-    """A broker answers ApiVersions with a malformed client name or version, and closes the connection if the request is
-    cut off."""
+    """A broker responds to an ApiVersions request with a malformed client name or version, and closes the connection if
+    the request is cut off.
+    """
 
     def body(name: bytes, version: bytes) -> bytes:
         return bytes([len(name) + 1]) + name + bytes([len(version) + 1]) + version + b"\0"
@@ -222,7 +224,7 @@ def headers(ask: ScenarioBuilder) -> None:
     DescribeTopicPartitions=0,
 )
 def found_describe_empty_name(ask: ScenarioBuilder) -> None:
-    """DescribeTopicPartitions answers UNKNOWN_SERVER_ERROR for the whole request if one topic name is empty and no
+    """DescribeTopicPartitions returns UNKNOWN_SERVER_ERROR for the whole request if one topic name is empty and no
     cursor skips it."""
     t = ask.topic()
     names = [{"name": ""}, {"name": t}]

@@ -82,7 +82,9 @@ def mutation_quotas_versions(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-599 ReplicationControlManager")
 def mutation_quotas_several(ask: ScenarioBuilder) -> None:
-    """Topics of a request count one after the other: the first exceeds the mutation quota, later ones are refused."""
+    """The topics of a request count one after the other: once one of them exceeds the mutation quota, later ones are
+    refused.
+    """
     for v in (4, 6, 7):
         names = [ask.unique(f"t{v}{n}") for n in range(4)]
         creator = Limited(ask, f"c{v}")

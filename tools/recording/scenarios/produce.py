@@ -90,7 +90,7 @@ def produce_bad_deltas(ask: ScenarioBuilder) -> None:
 
 @scenario("ProduceRequest.validateRecords LogValidator.getFirstBatchAndMaybeValidateNoMoreBatches")
 def produce_two_batches(ask: ScenarioBuilder) -> None:
-    """Produce 3 and later answers INVALID_RECORD if a partition has several batches or a batch of an older format."""
+    """Since version 3, Produce returns INVALID_RECORD for several batches of a partition and for an older format."""
     t = ask.topic()
     for version in (3, 7, 9):
         two = [{"index": 0, "records": [batch(10), batch(20)]}]
@@ -126,7 +126,7 @@ def produce_up_converted(ask: ScenarioBuilder) -> None:
 
 @scenario("LegacyRecord.ensureValid AbstractLegacyRecordBatch.ensureValid", KAFKA_3_9, area="old_formats", Fetch=0)
 def produce_old_corrupt(ask: ScenarioBuilder) -> None:
-    """Produce 1 and 2 answer CORRUPT_MESSAGE for old messages with a wrong checksum or length, INVALID_RECORD for codec
+    """Produce 1 and 2 return CORRUPT_MESSAGE for old messages with a wrong checksum or length, INVALID_RECORD for codec
     4, and ignore an incomplete last message."""
     t = ask.topic()
     for magic, version in ((0, 1), (1, 2)):
@@ -193,7 +193,7 @@ def produce_timestamp_bounds(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-32 LogValidator.validateMessagesAndAssignOffsets", level="must")
 def produce_log_append_time(ask: ScenarioBuilder) -> None:
-    """In a topic with LogAppendTime, Produce answers the append time with the base offset, with every codec and in
+    """In a topic with LogAppendTime, Produce returns the append time with the base offset, with every codec and in
     every version."""
     t = ask.topic(message_timestamp_type="LogAppendTime")
     for codec in CODECS:
@@ -243,7 +243,7 @@ def produce_sequences(ask: ScenarioBuilder) -> None:
 
 @scenario("ReplicaManager.isValidRequiredAcks Partition.appendRecordsToLeader")
 def produce_acks_values(ask: ScenarioBuilder) -> None:
-    """Produce answers INVALID_REQUIRED_ACKS for unknown values of acks, after it looked for the partition, and accepts
+    """Produce returns INVALID_REQUIRED_ACKS for unknown values of acks, after it looked for the partition, and accepts
     any timeout if one replica is enough."""
     t, u = ask.topic(), ask.topic("u", min_insync_replicas=2)
     for acks in (-2, 2, 5, 1, -1):
@@ -258,7 +258,7 @@ def produce_acks_values(ask: ScenarioBuilder) -> None:
 
 @scenario("KafkaApis.handleProduceRequest ReplicaManager.appendToLocalLog", level="must")
 def produce_nowhere(ask: ScenarioBuilder) -> None:
-    """Produce answers UNKNOWN_TOPIC_OR_PARTITION for unknown partitions, stores the others, and ignores a transactional
+    """Produce returns UNKNOWN_TOPIC_OR_PARTITION for unknown partitions, stores the others, and ignores a transactional
     id without a transactional batch."""
     t, nope = ask.topic(partitions=2), ask.unknown_topic()
     good = {"index": 0, "records": [batch(10)]}
@@ -332,7 +332,7 @@ def produce_control(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-107 ReplicaManager.appendRecords")
 def produce_after_delete(ask: ScenarioBuilder) -> None:
-    """Since version 5, Produce answers the log start offset, also after it was moved and with an INVALID_RECORD
+    """Since version 5, Produce returns the log start offset, also after it was moved and with an INVALID_RECORD
     error."""
     t = ask.topic()
     ask.produce(t, batch(10, 20, 30))
@@ -346,7 +346,7 @@ def produce_after_delete(ask: ScenarioBuilder) -> None:
 
 @scenario("KafkaApis.handleProduceRequest ProduceRequest.validateRecords", level="detail")
 def found_produce_twice(ask: ScenarioBuilder) -> None:
-    """If a Produce request names a partition twice, the broker answers it once, and an error of the first entry does
+    """If a Produce request names a partition twice, the broker returns it once, and an error of the first entry does
     not stop the second from being stored."""
     t = ask.topic(partitions=2)
     sound, crc = batch(10, 20), batch(30, set={"crc": 1})
@@ -375,7 +375,7 @@ def found_produce_twice(ask: ScenarioBuilder) -> None:
 
 @scenario("ProduceRequest.validateRecords ByteBufferLogInputStream.nextBatch", level="detail")
 def found_produce_short_messages(ask: ScenarioBuilder) -> None:
-    """Produce since version 3 answers CORRUPT_MESSAGE for batches of format 2 that are too short, after the checks of
+    """Produce since version 3 returns CORRUPT_MESSAGE for batches of format 2 that are too short, after the checks of
     the codec and of the transactional id."""
     t = ask.topic()
     for version in (3, 7, 9):
@@ -417,7 +417,7 @@ def found_produce_short_old_messages(ask: ScenarioBuilder) -> None:
 
 @scenario("ReplicaManager")
 def produce_internal_topics(ask: ScenarioBuilder) -> None:
-    """Clients may not produce to internal topics, and are answered with INVALID_TOPIC_EXCEPTION."""
+    """Clients may not produce to internal topics: Produce fails with INVALID_TOPIC_EXCEPTION."""
     ask.group()
     for v in ask.versions("Produce", 3, 12):
         for acks in (-1, 1):
@@ -427,7 +427,7 @@ def produce_internal_topics(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-937 LogValidator", level="must")
 def produce_times_too_far(ask: ScenarioBuilder) -> None:
-    """Records with a time too far from the broker's are refused with INVALID_TIMESTAMP."""
+    """Records whose timestamp is too far from the broker's time are refused with INVALID_TIMESTAMP."""
     t = ask.topic(message_timestamp_before_max_ms=1000, message_timestamp_after_max_ms=1000)
     ask.step("bind_now", bind="T1")
     for case, time in (("now", "$T1"), ("an hour ago", "$T1-3600000"), ("in an hour", "$T1+3600000")):

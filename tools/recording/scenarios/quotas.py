@@ -49,7 +49,7 @@ def wait_for_quota(ask: ScenarioBuilder, kind: str, name: str | None, count: int
 
 @scenario("KIP-546 ClientQuotaControlManager.validateEntity ClientQuotaControlManager.validateQuotaKeyValue")
 def alter_quotas_errors(ask: ScenarioBuilder) -> None:
-    """AlterClientQuotas answers INVALID_REQUEST for invalid entities, unknown keys and impossible values, and changes
+    """AlterClientQuotas returns INVALID_REQUEST for invalid entities, unknown keys and impossible values, and changes
     nothing of an entry that has an error."""
     u = ask.let("u", "u<unique>")
     for v in ask.versions("AlterClientQuotas"):

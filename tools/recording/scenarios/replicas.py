@@ -51,7 +51,7 @@ def elect(
 
 @scenario("KIP-183 KIP-460 ReplicationControlManager.electLeaders")
 def elect_leaders(ask: ScenarioBuilder) -> None:
-    """ElectLeaders answers ELECTION_NOT_NEEDED for partitions whose preferred replica leads, and
+    """ElectLeaders returns ELECTION_NOT_NEEDED for partitions whose preferred replica leads, and
     UNKNOWN_TOPIC_OR_PARTITION for unknown partitions."""
     t, n = ask.topic(partitions=2), ask.unknown_topic()
     for v in ask.versions("ElectLeaders"):
@@ -93,7 +93,7 @@ def elect_preferred_leaders(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-455 ReplicationControlManager.alterPartitionReassignments")
 def reassignment_errors(ask: ScenarioBuilder) -> None:
-    """AlterPartitionReassignments answers INVALID_REPLICA_ASSIGNMENT for impossible replicas and
+    """AlterPartitionReassignments returns INVALID_REPLICA_ASSIGNMENT for impossible replicas and
     NO_REASSIGNMENT_IN_PROGRESS for a cancellation without a reassignment."""
     t, n = ask.topic(partitions=2), ask.unknown_topic()
     for v in ask.versions("AlterPartitionReassignments"):
@@ -122,7 +122,7 @@ def reassignment_errors(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-455 ReplicationControlManager.listPartitionReassignments", level="detail")
 def list_reassignments(ask: ScenarioBuilder) -> None:
-    """ListPartitionReassignments answers an empty list while no reassignment is in progress, also for unknown and
+    """ListPartitionReassignments returns an empty list while no reassignment is in progress, also for unknown and
     illegal topics."""
     t, n = ask.topic(partitions=2), ask.unknown_topic()
     for case, topics in (
@@ -201,7 +201,7 @@ def _one_record(topic: str) -> Step:
 
 @scenario("KIP-113 ReplicaManager.alterReplicaLogDirs", level="detail")
 def alter_replica_log_dirs(ask: ScenarioBuilder) -> None:
-    """AlterReplicaLogDirs answers LOG_DIR_NOT_FOUND for directories that the broker does not have, and
+    """AlterReplicaLogDirs returns LOG_DIR_NOT_FOUND for directories that the broker does not have, and
     UNKNOWN_TOPIC_OR_PARTITION for unknown partitions."""
     t, n = ask.topic(partitions=2), ask.unknown_topic()
 
@@ -225,7 +225,7 @@ def alter_replica_log_dirs(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-595 KIP-853 KafkaRaftClient.handleDescribeQuorumRequest", level="detail")
 def describe_quorum(ask: ScenarioBuilder) -> None:
-    """DescribeQuorum answers UNKNOWN_TOPIC_OR_PARTITION for every partition of the request, unless it names only that
+    """DescribeQuorum returns UNKNOWN_TOPIC_OR_PARTITION for every partition of the request, unless it names only that
     of the cluster metadata."""
 
     def about(*wanted: tuple[str, list[int]]) -> Step:

@@ -21,7 +21,7 @@ def replace(ask: ScenarioBuilder, case: str, kind: int, name: str, *configs: tup
 
 @scenario("KIP-848 ConfigHelper.describeConfigs", KAFKA_3_9, level="detail")
 def group_configs_before(ask: ScenarioBuilder) -> None:
-    """Release 3.9 with its default group coordinator answers INVALID_REQUEST for the resource type of groups."""
+    """Release 3.9 with its default group coordinator returns INVALID_REQUEST for the resource type of groups."""
     g = ask.unique("g")
     describe(ask, "all", resource(GROUP, g, all_keys=True))
     describe(ask, "no name", resource(GROUP, "", all_keys=True))
@@ -41,8 +41,8 @@ def group_configs_before(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-848 GroupConfig.validate ConfigHelper.createGroupConfigEntry", KAFKA_4_4)
 def group_configs(ask: ScenarioBuilder) -> None:
-    """Properties of a group can be set, replaced and described, and values outside of the limits of the broker are
-    answered with INVALID_CONFIG."""
+    """Properties of a group can be set, replaced and described, and values outside of the limits of the broker fail
+    with INVALID_CONFIG."""
     g, h = ask.unique("g"), ask.unique("h")
     for v in ask.versions("DescribeConfigs", 1):
         describe(ask, f"v{v}", resource(GROUP, g, all_keys=True), version=v)
@@ -80,7 +80,7 @@ def group_configs(ask: ScenarioBuilder) -> None:
 @scenario("KIP-932 KIP-1071 GroupConfig.validate", KAFKA_4_4, level="detail")
 def group_configs_later(ask: ScenarioBuilder) -> None:
     """Release 4.4 validates the group properties of share and streams groups against the limits of the broker and
-    answers INVALID_CONFIG outside of them."""
+    returns INVALID_CONFIG outside of them."""
     g = ask.unique("g")
     for name, values in (
         ("share.session.timeout.ms", ("44999", "50000")),
@@ -159,7 +159,7 @@ def client_metrics_configs(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-1142 KafkaApis.handleListClientMetricsResources")
 def list_config_resources(ask: ScenarioBuilder) -> None:
-    """ListConfigResources lists the resources with a configuration by type, and answers UNSUPPORTED_VERSION for types
+    """ListConfigResources lists the resources with a configuration by type, and returns UNSUPPORTED_VERSION for types
     that its version does not support."""
     g, m = ask.unique("g"), ask.unique("m")
     t = ask.topic()
@@ -190,7 +190,7 @@ def list_config_resources(ask: ScenarioBuilder) -> None:
     area="telemetry",
 )
 def telemetry(ask: ScenarioBuilder) -> None:
-    """A broker assigns a client instance id and a subscription, answers THROTTLING_QUOTA_EXCEEDED to early requests,
+    """A broker assigns a client instance id and a subscription, returns THROTTLING_QUOTA_EXCEEDED to early requests,
     and rejects pushes with an unknown subscription or codec."""
     m = ask.unique("m")
     bind = {"c": "client_instance_id", "Nsub": "subscription_id"}

@@ -50,7 +50,7 @@ def handshake(ask: ScenarioBuilder, conn: str, version: int = 1) -> None:
 
 
 def usable(ask: ScenarioBuilder, case: str, conn: str) -> None:
-    """Ask whether the connection is open, and who is authenticated: only the super user may describe ACLs."""
+    """Check whether the connection is open, and who is authenticated: only the super user may describe ACLs."""
     wanted = {"resource_type_filter": 2, "resource_name_filter": "no-such-topic", "pattern_type_filter": 3}
     anyone = {"principal_filter": None, "host_filter": None, "operation": 1, "permission_type": 1}
     ask.request(f"{case}, then DescribeAcls", "DescribeAcls", 2, wanted | anyone, conn=conn)
@@ -59,7 +59,7 @@ def usable(ask: ScenarioBuilder, case: str, conn: str) -> None:
 @scenario("KIP-43 KIP-152 KIP-368 SaslServerAuthenticator PlainSaslServer", level="must")
 def sasl_plain_tokens(ask: ScenarioBuilder) -> None:
     """PLAIN accepts an identity, a user and a password between two zero bytes, where the identity is empty or the user;
-    another token is answered with SASL_AUTHENTICATION_FAILED, and the connection is closed."""
+    another token fails with SASL_AUTHENTICATION_FAILED, and the connection is closed."""
     for v in ends(ask.versions("SaslAuthenticate")):
         for number, (case, token) in enumerate(TOKENS.items()):
             conn = f"anonymous-{v}-{number}"
@@ -70,8 +70,9 @@ def sasl_plain_tokens(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-43 KIP-152 KIP-368 SaslServerAuthenticator PlainSaslServer", level="must")
 def sasl_raw_tokens(ask: ScenarioBuilder) -> None:
-    """After SaslHandshake v0, the client sends a token without a request header; the broker answers with a token, or
-    closes the connection."""
+    """After SaslHandshake v0, the client sends a token without a request header; the broker responds with a token, or
+    closes the connection.
+    """
     for number, (case, token) in enumerate(TOKENS.items()):
         conn = f"anonymous-{number}"
         ask.request(f"{case}: handshake", "SaslHandshake", 0, PLAIN, conn=conn)
@@ -101,8 +102,9 @@ def sasl_raw_tokens(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-43 KIP-152 KIP-368 SaslServerAuthenticator PlainSaslServer KIP-511", level="must")
 def sasl_sequences(ask: ScenarioBuilder) -> None:
-    """ApiVersions is answered once before the handshake; a request between handshake and authentication is answered
-    with ILLEGAL_SASL_STATE, and every other request closes the connection."""
+    """The broker serves ApiVersions once before the handshake; a request between handshake and authentication fails
+    with ILLEGAL_SASL_STATE, and every other request closes the connection.
+    """
     only = {"only": ["error_code", "connection"]}
     last = ask.versions("ApiVersions")[-1]
     who = {"client_software_name": "conformance", "client_software_version": "1"}
@@ -158,7 +160,7 @@ def sasl_sequences(ask: ScenarioBuilder) -> None:
 @scenario("KIP-43 KIP-152 KIP-368 SaslServerAuthenticator PlainSaslServer")
 def sasl_again(ask: ScenarioBuilder) -> None:
     """An authenticated connection cannot authenticate again if sessions have no lifetime: SaslHandshake and
-    SaslAuthenticate are answered with ILLEGAL_SASL_STATE, and the connection remains usable."""
+    SaslAuthenticate fail with ILLEGAL_SASL_STATE, and the connection remains usable."""
 
     def authenticated(name: str, token: str = RIGHT) -> str:
         conn = f"anonymous-{name}"

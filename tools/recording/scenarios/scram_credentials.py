@@ -42,7 +42,9 @@ def scram_credentials_of_mechanisms(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-554 ScramControlManager ZkAdminManager")
 def scram_credentials_twice(ask: ScenarioBuilder) -> None:
-    """AlterUserScramCredentials in KRaft mode refuses a user that is named twice; with ZooKeeper, only a mechanism."""
+    """AlterUserScramCredentials in KRaft mode refuses a user that is named twice; with ZooKeeper, it refuses only a
+    user with the same mechanism twice.
+    """
     a, b = users = ask.unique("a"), ask.unique("b")
     alter(ask, "both mechanisms", put(a), put(a, SHA_512), put(b), users=users)
     alter(ask, "one", put(a), users=users)
@@ -55,7 +57,7 @@ def scram_credentials_twice(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-554 ScramControlManager ZkAdminManager")
 def scram_credentials_refused(ask: ScenarioBuilder) -> None:
-    """AlterUserScramCredentials answers one error for each user."""
+    """AlterUserScramCredentials returns one error for each user."""
     a, b = users = ask.unique("a"), ask.unique("b")
     alter(ask, "unknown mechanism and too few iterations", put(a, 9), put(a, SHA_256, 1), put(b), users=users)
     alter(ask, "too many iterations and unknown mechanism", put(a, SHA_256, 20000), put(a, 9), users=users)

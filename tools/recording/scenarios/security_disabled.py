@@ -14,7 +14,7 @@ HMAC = {"hex": "00112233445566778899aabbccddeeff"}
 
 @scenario("KIP-140 AclApis", CreateAcls=1)
 def acls_without_authorizer(ask: ScenarioBuilder) -> None:
-    """A broker without an authorizer answers requests that concern ACLs with SECURITY_DISABLED."""
+    """Without an authorizer, requests that concern ACLs fail with SECURITY_DISABLED."""
     ask.each_version("DescribeAcls", {"v#: describe": acl_filter(TOPICS, "t")})
     for v in ask.versions("CreateAcls"):
         ask.request(
@@ -42,7 +42,7 @@ def tokens_without_authentication(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-554 ScramImage", area="configurations", DescribeUserScramCredentials=0)
 def scram_describe(ask: ScenarioBuilder) -> None:
-    """DescribeUserScramCredentials answers RESOURCE_NOT_FOUND for unknown users and DUPLICATE_RESOURCE for repeats."""
+    """DescribeUserScramCredentials returns RESOURCE_NOT_FOUND for unknown users and DUPLICATE_RESOURCE for repeats."""
     a, b = ask.let("a", "c<unique>.a"), ask.let("b", "c<unique>.b")
 
     def describe(case: str, *users: str) -> None:
@@ -101,7 +101,7 @@ def scram_alter(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-500 ClusterControlManager", area="metadata", UnregisterBroker=0)
 def unregister_unknown_broker(ask: ScenarioBuilder) -> None:
-    """UnregisterBroker answers BROKER_ID_NOT_REGISTERED for a broker that is not registered."""
+    """UnregisterBroker returns BROKER_ID_NOT_REGISTERED for a broker that is not registered."""
     for broker_id in (4711, -1):
         ask.request(f"id {broker_id}", "UnregisterBroker", 0, {"broker_id": broker_id})
 
@@ -120,6 +120,6 @@ def raft_voters_are_static(ask: ScenarioBuilder) -> None:
 
 @scenario("ClusterControlManager", KAFKA_4_4, area="metadata", UnregisterController=0)
 def unregister_unknown_controller(ask: ScenarioBuilder) -> None:
-    """UnregisterController answers with an error for a controller that is not registered."""
+    """UnregisterController returns an error for a controller that is not registered."""
     for controller_id in (4711, -1):
         ask.request(f"id {controller_id}", "UnregisterController", 0, {"controller_id": controller_id})

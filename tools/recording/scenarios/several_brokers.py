@@ -59,8 +59,9 @@ def as_replica(body: Step, version: int, replica_id: int) -> Step:
 
 @scenario("KIP-951 KafkaApis", level="must")
 def brokers_produce(ask: ScenarioBuilder) -> None:
-    """A broker that does not lead the partition answers Produce with NOT_LEADER_OR_FOLLOWER, since version 10 with the
-    current leader."""
+    """Produce to a broker that does not lead the partition fails with NOT_LEADER_OR_FOLLOWER; since version 10, the
+    response names the current leader.
+    """
     t = ask.spread_topic("t", [LEADER, FOLLOWER])
     for v in ask.versions("Produce"):
         magic = {0: 0, 1: 0, 2: 1}.get(v, 2)
@@ -84,8 +85,9 @@ def brokers_produce(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-392 KIP-951 ReplicaManager", level="must")
 def brokers_fetch(ask: ScenarioBuilder) -> None:
-    """A follower serves consumers since Fetch 11, and answers older versions with NOT_LEADER_OR_FOLLOWER, as a broker
-    without a replica does."""
+    """A follower serves consumers since Fetch 11, and refuses older versions with NOT_LEADER_OR_FOLLOWER, as a broker
+    without a replica does.
+    """
     t = ask.spread_topic("t", [LEADER, FOLLOWER])
     write(ask, t, batch(10, 20))
     write(ask, t, batch(30))
@@ -138,7 +140,7 @@ def brokers_fetch_replica_ids(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-320 Partition", level="must")
 def brokers_list_offsets(ask: ScenarioBuilder) -> None:
-    """ListOffsets is answered by the leader only, except for replica id -2, which any replica answers."""
+    """Only the leader serves ListOffsets, except for replica id -2, which any replica serves."""
     t = ask.spread_topic("t", [LEADER, FOLLOWER])
     write(ask, t, batch(10, 20))
     write(ask, t, batch(30))
@@ -166,8 +168,9 @@ def brokers_list_offsets(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-107 ReplicaManager")
 def brokers_delete_records(ask: ScenarioBuilder) -> None:
-    """The leader answers DeleteRecords with the low watermark of all replicas, and followers advance their log start
-    offset too."""
+    """DeleteRecords at the leader returns the lowest log start offset of all replicas, and followers advance their log
+    start offset too.
+    """
     t = ask.spread_topic("t", [LEADER, FOLLOWER])
     write(ask, t, batch(10, 20))
     write(ask, t, batch(30, 40))
@@ -191,7 +194,7 @@ def brokers_delete_records(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-320 KIP-664 ReplicaManager")
 def brokers_leader_only(ask: ScenarioBuilder) -> None:
-    """OffsetForLeaderEpoch and DescribeProducers are answered by the leader of the partition only."""
+    """Only the leader of the partition serves OffsetForLeaderEpoch and DescribeProducers."""
     t = ask.spread_topic("t", [LEADER, FOLLOWER])
     write(ask, t, batch(10, 20))
     replicated(ask, t, 2)

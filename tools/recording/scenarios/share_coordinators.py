@@ -12,7 +12,7 @@ M = "AAAAAAAAAAAAAAAAAAAAAQ"
 
 @scenario("KIP-932 KIP-1071 GroupCoordinatorService", level="must", ShareGroupHeartbeat=1)
 def share_not_coordinator(ask: ScenarioBuilder) -> None:
-    """A broker that does not coordinate a share group or streams group answers NOT_COORDINATOR."""
+    """A broker that does not coordinate a share group or streams group returns NOT_COORDINATOR."""
     t = ask.spread_topic("t", [1, 2])
     g = find_coordinator(ask, "g")
     member: Step = {"group_id": g, "member_id": M, "member_epoch": 0, "subscribed_topic_names": [t]}
@@ -35,7 +35,7 @@ def share_not_coordinator(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-932 KafkaApis", level="must", ShareFetch=1)
 def share_not_leader(ask: ScenarioBuilder) -> None:
-    """A broker that does not lead the partition answers NOT_LEADER_OR_FOLLOWER to ShareFetch."""
+    """A broker that does not lead the partition returns NOT_LEADER_OR_FOLLOWER to ShareFetch."""
     t = ask.spread_topic("t", [1, 2])
     find_coordinator(ask, "g")
     who = {"group_id": "$g", "member_id": M}

@@ -60,7 +60,7 @@ def of(topic: str, *acknowledged: tuple[int, int, int], partition: int = 0) -> S
 
 @scenario("KIP-932 GroupMetadataManager", ShareGroupHeartbeat=1)
 def share_heartbeat_errors(ask: ScenarioBuilder) -> None:
-    """ShareGroupHeartbeat refuses requests without group, member or topics, unknown members, and wrong epochs."""
+    """ShareGroupHeartbeat refuses unknown members, wrong epochs, and requests without group, member or topics."""
     t = ask.topic()
     group = Share(ask)
     group.beat("unknown group", M, 1)
@@ -82,7 +82,7 @@ def share_heartbeat_errors(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-932 GroupMetadataManager", ShareGroupDescribe=1)
 def share_describe_errors(ask: ScenarioBuilder) -> None:
-    """ShareGroupDescribe answers GROUP_ID_NOT_FOUND for groups that do not exist or are of another type."""
+    """ShareGroupDescribe returns GROUP_ID_NOT_FOUND for groups that do not exist or are of another type."""
     t = ask.topic()
     group, other = Share(ask), Share(ask, "other")
     classic = {"protocol_type": "consumer", "protocols": [{"name": "range", "metadata": ""}]}
@@ -105,8 +105,9 @@ def share_describe_errors(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-932 ShareSessionCache KafkaApis", level="must", ShareFetch=1)
 def share_fetch_errors(ask: ScenarioBuilder) -> None:
-    """ShareFetch and ShareAcknowledge name unknown sessions, wrong session epochs, unknown topics and invalid
-    states."""
+    """ShareFetch and ShareAcknowledge return an error for unknown sessions, wrong session epochs, unknown topics and
+    invalid states.
+    """
     t = ask.topic()
     bogus = ask.let("bogus.id", UNKNOWN_TOPIC_ID)
     ask.produce(t, batch(10, 20, 30))
@@ -158,7 +159,7 @@ def share_fetch_life(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-932 SharePartition", level="must", ShareFetch=1)
 def share_not_acquired(ask: ScenarioBuilder) -> None:
-    """Acknowledgements of records that a member has not acquired are answered with INVALID_RECORD_STATE."""
+    """Acknowledgements of records that a member has not acquired fail with INVALID_RECORD_STATE."""
     t = ask.topic()
     ask.produce(t, batch(10, 20, 30))
     group = Share(ask)
@@ -182,7 +183,9 @@ def share_not_acquired(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-932 GroupCoordinatorService", DescribeShareGroupOffsets=0)
 def share_offsets_errors(ask: ScenarioBuilder) -> None:
-    """The offsets of a share group can be described always, and altered and deleted while it has no members."""
+    """The offsets of a share group can always be described; they can be altered and deleted while the group has no
+    members.
+    """
     t, n = ask.topic(), ask.unknown_topic()
     group = Share(ask)
 

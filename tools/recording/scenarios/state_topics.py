@@ -16,7 +16,9 @@ GROUPS, TRANSACTIONS = "__consumer_offsets", "__transaction_state"
 
 
 def written(ask: ScenarioBuilder, case: str, topic: str, of: str, **more: bool) -> None:
-    """Read all records, by batch, or sorted by key with `flat` if their batches are not deterministic."""
+    """Read all records batch by batch. With `flat`, sort them by key instead, for topics whose batches are not
+    deterministic.
+    """
     ask.step("state_records", case=case, topic=topic, of=of, **more)
 
 

@@ -39,7 +39,7 @@ def group_static_every_version(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-345 ClassicGroup.validateMember", level="must")
 def group_static_fenced(ask: ScenarioBuilder) -> None:
-    """Every request of a replaced static member answers FENCED_INSTANCE_ID with its instance id, and UNKNOWN_MEMBER_ID
+    """Every request of a replaced static member returns FENCED_INSTANCE_ID with its instance id, and UNKNOWN_MEMBER_ID
     with another one or none."""
     t = ask.topic()
     group = Classic(ask)
@@ -139,7 +139,7 @@ def group_static_two(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-345 ClassicGroup.replaceStaticMember")
 def group_static_waiting(ask: ScenarioBuilder) -> None:
-    """If an instance joins again while its first JoinGroup still waits, the first one is answered with
+    """If an instance joins again while its first JoinGroup still waits, the first one fails with
     FENCED_INSTANCE_ID."""
     group = Classic(ask)
     group.enter("M1", version=3)

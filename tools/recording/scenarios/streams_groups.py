@@ -77,7 +77,7 @@ def streams_heartbeat_errors(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-1071 GroupMetadataManager", StreamsGroupHeartbeat=1)
 def streams_static_member(ask: ScenarioBuilder) -> None:
-    """A static member of a streams group is replaced only after it left, and is then fenced."""
+    """A static member of a streams group can be replaced only after it has left; it is then fenced."""
     t = ask.topic()
     group = Streams(ask)
     static = {"group_id": group.id, "member_id": M, "instance_id": "i1"}
@@ -95,7 +95,7 @@ def streams_static_member(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-1071 GroupMetadataManager", StreamsGroupDescribe=0)
 def streams_describe_errors(ask: ScenarioBuilder) -> None:
-    """StreamsGroupDescribe answers GROUP_ID_NOT_FOUND for groups that do not exist or are of another type."""
+    """StreamsGroupDescribe returns GROUP_ID_NOT_FOUND for groups that do not exist or are of another type."""
     group, other = Streams(ask), Streams(ask, "other")
     classic = {"protocol_type": "consumer", "protocols": [{"name": "range", "metadata": ""}]}
     as_classic = {"group_id": other.id, "session_timeout_ms": 30000, "rebalance_timeout_ms": 30000, "member_id": ""}

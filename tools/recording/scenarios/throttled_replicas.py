@@ -83,7 +83,7 @@ def reassignments_in_progress(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-966 Partition", level="must")
 def not_enough_replicas(ask: ScenarioBuilder) -> None:
-    """Produce with acks -1 answers NOT_ENOUGH_REPLICAS while fewer than min.insync.replicas are in sync."""
+    """Produce with acks -1 returns NOT_ENOUGH_REPLICAS while fewer than min.insync.replicas are in sync."""
     throttle(ask, NEVER)
     t = throttled_topic(ask, "t", 1, min_insync_replicas=2)
     move(ask, "move", t, [1, 2])

@@ -37,8 +37,8 @@ def exists(ask: ScenarioBuilder, topic: str) -> None:
 
 @scenario("KIP-4 KIP-525 ReplicationControlManager.createTopics", level="must")
 def create_topics_every_version(ask: ScenarioBuilder) -> None:
-    """CreateTopics creates a topic in every version, answers TOPIC_ALREADY_EXISTS for a second one, and since version 5
-    answers the properties of the topic."""
+    """CreateTopics creates a topic in every version, returns TOPIC_ALREADY_EXISTS for a second one, and since version 5
+    returns the properties of the topic."""
     for version in ask.versions("CreateTopics"):
         [t] = names(ask, f"t{version}")
         ids = (f"t{version}",) if version >= 7 else ()
@@ -48,7 +48,7 @@ def create_topics_every_version(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-464 ReplicationControlManager.createTopic", level="must")
 def create_topics_counts(ask: ScenarioBuilder) -> None:
-    """CreateTopics uses the defaults of the broker for -1, and answers INVALID_PARTITIONS or INVALID_REPLICATION_FACTOR
+    """CreateTopics uses the defaults of the broker for -1, and returns INVALID_PARTITIONS or INVALID_REPLICATION_FACTOR
     for other counts that are not possible."""
     for version in (4, 5):
         [t] = names(ask, f"defaults{version}")
@@ -64,7 +64,7 @@ def create_topics_counts(ask: ScenarioBuilder) -> None:
 
 @scenario("Topic.validate ReplicationControlManager.validateNewTopicNames", level="must")
 def create_topics_names(ask: ScenarioBuilder) -> None:
-    """CreateTopics answers INVALID_TOPIC_EXCEPTION for illegal names and for names that differ from a topic only in
+    """CreateTopics returns INVALID_TOPIC_EXCEPTION for illegal names and for names that differ from a topic only in
     dots and underscores."""
     for name in ILLEGAL:
         create(ask, f"{name[:10]!r}", {"name": name})
@@ -82,8 +82,9 @@ def create_topics_names(ask: ScenarioBuilder) -> None:
 
 @scenario("ControllerApis.createTopics ReplicationControlManager.createTopics")
 def create_topics_several(ask: ScenarioBuilder) -> None:
-    """CreateTopics answers each topic on its own, and INVALID_REQUEST for a topic that the request names more than
-    once."""
+    """CreateTopics handles each topic separately, and returns INVALID_REQUEST for a topic that the request names more
+    than once.
+    """
     one, two, three, four = names(ask, "one", "two", "three", "four")
     create(ask, "a good and a bad one", {"name": one}, {"name": two, "num_partitions": 0})
     create(ask, "one twice and another", {"name": three}, {"name": three, "num_partitions": 2}, {"name": four})
@@ -96,7 +97,7 @@ def create_topics_several(ask: ScenarioBuilder) -> None:
     "ReplicationControlManager.validateManualPartitionAssignment ReplicationControlManager.createTopic", level="must"
 )
 def create_topics_assignments(ask: ScenarioBuilder) -> None:
-    """CreateTopics accepts replica assignments for consecutive partitions from 0, and answers
+    """CreateTopics accepts replica assignments for consecutive partitions from 0, and returns
     INVALID_REPLICA_ASSIGNMENT for gaps, unknown brokers and repeated replicas."""
     body = {"topics": [], "allow_auto_topic_creation": False}
     ask.setup("Metadata", 4, body, bind={"N1": "brokers.0.node_id"})
@@ -125,7 +126,7 @@ def create_topics_assignments(ask: ScenarioBuilder) -> None:
 
 @scenario("ControllerConfigurationValidator.validate LogConfig.validate")
 def create_topics_configs(ask: ScenarioBuilder) -> None:
-    """CreateTopics validates the properties of the new topic and answers INVALID_CONFIG for unknown names and invalid
+    """CreateTopics validates the properties of the new topic and returns INVALID_CONFIG for unknown names and invalid
     values."""
 
     def configured(case: str, given: list[Step], version: int = 5, **more: Any) -> None:
@@ -154,7 +155,7 @@ def create_topics_configs(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-4 ReplicationControlManager.createTopics")
 def create_topics_validate_only(ask: ScenarioBuilder) -> None:
-    """CreateTopics with validate_only answers as if it created the topic, and does not create it."""
+    """CreateTopics with validate_only responds as if it created the topic, and does not create it."""
     for version in ask.versions("CreateTopics", 1):
         [t] = names(ask, f"t{version}")
         bind = {"bind": {f"t{version}.id": "topics.0.topic_id"}} if version >= 7 else {}
@@ -166,7 +167,7 @@ def create_topics_validate_only(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-4 ControllerApis.deleteTopics", level="must")
 def delete_topics_every_version(ask: ScenarioBuilder) -> None:
-    """DeleteTopics deletes topics by name in every version and answers UNKNOWN_TOPIC_OR_PARTITION for unknown ones."""
+    """DeleteTopics deletes topics by name in every version and returns UNKNOWN_TOPIC_OR_PARTITION for unknown ones."""
     for version in ask.versions("DeleteTopics"):
         t = ask.topic(f"t{version}")
         n = ask.let(f"n{version}", "does-not-exist-<unique>")
@@ -179,7 +180,7 @@ def delete_topics_every_version(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-516 ControllerApis.deleteTopics", DeleteTopics=6)
 def delete_topics_ids(ask: ScenarioBuilder) -> None:
-    """DeleteTopics 6 accepts names or ids, answers UNKNOWN_TOPIC_ID for unknown ids, and INVALID_REQUEST for a topic
+    """DeleteTopics 6 accepts names or ids, returns UNKNOWN_TOPIC_ID for unknown ids, and INVALID_REQUEST for a topic
     with both, with neither or named twice."""
 
     def delete(case: str, *topics: tuple[str | None, str]) -> None:
@@ -204,7 +205,7 @@ def delete_topics_ids(ask: ScenarioBuilder) -> None:
 
 @scenario("ControllerApis.deleteTopics")
 def delete_topics_names(ask: ScenarioBuilder) -> None:
-    """DeleteTopics answers INVALID_REQUEST for a topic that is named twice, and deletes the other topics of the
+    """DeleteTopics returns INVALID_REQUEST for a topic that is named twice, and deletes the other topics of the
     request."""
     t, u = ask.topic("t"), ask.topic("u")
     ask.request("twice", "DeleteTopics", 5, {"topic_names": [t, t]})
@@ -248,7 +249,7 @@ def create_partitions_every_version(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-195 ReplicationControlManager.createPartitions")
 def create_partitions_errors(ask: ScenarioBuilder) -> None:
-    """CreatePartitions answers INVALID_PARTITIONS if the count does not grow, INVALID_REPLICA_ASSIGNMENT for wrong
+    """CreatePartitions returns INVALID_PARTITIONS if the count does not grow, INVALID_REPLICA_ASSIGNMENT for wrong
     assignments, and UNKNOWN_TOPIC_OR_PARTITION for unknown topics."""
     t, n = ask.topic(partitions=3), ask.unknown_topic()
     ask.setup("Metadata", 4, {"topics": [], "allow_auto_topic_creation": False}, bind={"N1": "brokers.0.node_id"})
@@ -284,7 +285,7 @@ def create_partitions_errors(ask: ScenarioBuilder) -> None:
     DescribeTopicPartitions=0,
 )
 def describe_topic_partitions(ask: ScenarioBuilder) -> None:
-    """DescribeTopicPartitions answers topics sorted by name up to a limit, continues at a cursor, and rejects cursors
+    """DescribeTopicPartitions returns topics sorted by name up to a limit, continues at a cursor, and rejects cursors
     at topics that the request does not name."""
     t, u, n = ask.topic("t", partitions=3), ask.topic("u", partitions=2), ask.unknown_topic("zz")
 
@@ -316,7 +317,7 @@ def describe_topic_partitions(ask: ScenarioBuilder) -> None:
 
 @scenario("ControllerApis.handleCreateTopics ReplicationControlManager.createTopics", level="detail")
 def found_no_time(ask: ScenarioBuilder) -> None:
-    """CreateTopics, CreatePartitions and DeleteTopics with a timeout of 0 or less answer REQUEST_TIMED_OUT and change
+    """CreateTopics, CreatePartitions and DeleteTopics with a timeout of 0 or less return REQUEST_TIMED_OUT and change
     nothing."""
     t = ask.topic()
     new = ask.let("u", "c<unique>.found_no_time.u")
@@ -344,7 +345,7 @@ def found_no_time(ask: ScenarioBuilder) -> None:
 
 @scenario("ReplicationControlManager.createTopics", level="detail")
 def found_create_topics_faults(ask: ScenarioBuilder) -> None:
-    """If a topic of CreateTopics has an invalid property and other errors, the broker answers INVALID_CONFIG."""
+    """If a topic of CreateTopics has an invalid property and other errors, the broker returns INVALID_CONFIG."""
     bad = [{"name": "retention.ms", "value": "x"}]
     none = [{"name": "retention.ms", "value": None}]
     twice = [{"partition_index": 0, "broker_ids": [1]}, {"partition_index": 0, "broker_ids": [1]}]

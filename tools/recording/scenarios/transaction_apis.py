@@ -75,7 +75,7 @@ class Coordinated:
     level="must",
 )
 def transactions_init(ask: ScenarioBuilder) -> None:
-    """InitProducerId answers a producer id and epoch for a transactional id, INVALID_REQUEST for an empty one, and
+    """InitProducerId returns a producer id and epoch for a transactional id, INVALID_REQUEST for an empty one, and
     INVALID_TRANSACTION_TIMEOUT for a timeout of 0 or above transaction.max.timeout.ms."""
     txn = Coordinated(ask)
     for version in ask.versions("InitProducerId"):
@@ -168,7 +168,7 @@ def transactions_takeover(ask: ScenarioBuilder) -> None:
     level="must",
 )
 def transactions_add(ask: ScenarioBuilder) -> None:
-    """If one partition of AddPartitionsToTxn is unknown, the broker adds none and answers OPERATION_NOT_ATTEMPTED for
+    """If one partition of AddPartitionsToTxn is unknown, the broker adds none and returns OPERATION_NOT_ATTEMPTED for
     the others."""
     t, u, n = ask.topic("t", 3), ask.topic("u"), ask.unknown_topic()
     for version in ask.versions("AddPartitionsToTxn"):
@@ -201,7 +201,7 @@ def transactions_add(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-890 TransactionCoordinator.handleVerifyPartitionsInTransaction", AddPartitionsToTxn=4)
 def transactions_verify(ask: ScenarioBuilder) -> None:
-    """AddPartitionsToTxn since version 4 handles several transactions, and with verify_only it answers
+    """AddPartitionsToTxn since version 4 handles several transactions, and with verify_only it returns
     TRANSACTION_ABORTABLE for partitions that are not in the transaction."""
     t, n = ask.topic("t", 3), ask.unknown_topic()
     for version in ask.versions("AddPartitionsToTxn", 4):
@@ -229,7 +229,7 @@ def transactions_verify(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-98 KIP-588 TransactionCoordinator.handleEndTransaction", level="must")
 def transactions_end(ask: ScenarioBuilder) -> None:
-    """EndTxn 0 to 4 commits or aborts an open transaction, accepts a repetition of the same result, and answers
+    """EndTxn 0 to 4 commits or aborts an open transaction, accepts a repetition of the same result, and returns
     INVALID_TXN_STATE for the other result."""
     t = ask.topic("t")
     for version in ask.versions("EndTxn", 0, 4):
@@ -259,7 +259,7 @@ def transactions_end(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-890 TransactionCoordinator.endTransaction", KAFKA_4_4, level="must", EndTxn=5)
 def transactions_end_epochs(ask: ScenarioBuilder) -> None:
-    """EndTxn 5 ends the transaction and answers the next epoch of the producer, accepts a repetition in the old epoch,
+    """EndTxn 5 ends the transaction and returns the next epoch of the producer, accepts a repetition in the old epoch,
     and fences every other epoch."""
     t = ask.topic("t")
     txn = Coordinated(ask)
@@ -296,7 +296,7 @@ def transactions_end_epochs(ask: ScenarioBuilder) -> None:
 @scenario("KIP-890 ReplicaManager.handleProduceAppend", KAFKA_4_4, level="must", EndTxn=5)
 def transactions_implicit(ask: ScenarioBuilder) -> None:
     """With transactions version 2, Produce 12 and TxnOffsetCommit 5 add their partitions to the transaction, while
-    older versions answer an error for partitions that were not added."""
+    older versions return an error for partitions that were not added."""
     t = ask.topic("t", 2)
     txn = Coordinated(ask)
     txn.begun()
@@ -491,7 +491,7 @@ def transactions_list(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-890 ProducerAppendInfo.checkProducerEpoch ReplicaManager.handleProduceAppend", level="detail")
 def found_transactional_epochs(ask: ScenarioBuilder) -> None:
-    """For a transactional batch with a transactional id of another producer, Produce answers INVALID_PRODUCER_EPOCH
+    """For a transactional batch with a transactional id of another producer, Produce returns INVALID_PRODUCER_EPOCH
     below the epoch in the log and INVALID_PRODUCER_ID_MAPPING otherwise."""
     t = ask.topic()
     x = ask.transactional_id()

@@ -49,7 +49,7 @@ class Sending(Coordinated):
     "KIP-98 KIP-447 OffsetMetadataManager.commitTransactionalOffset OffsetMetadataManager.fetchOffsets", level="must"
 )
 def transactions_offsets(ask: ScenarioBuilder) -> None:
-    """Offsets of a transaction become visible when it commits, and until then OffsetFetch with require_stable answers
+    """Offsets of a transaction become visible when it commits, and until then OffsetFetch with require_stable returns
     UNSTABLE_OFFSET_COMMIT for them."""
     t, n = ask.topic("t", 2), ask.unknown_topic()
     for version in ask.versions("TxnOffsetCommit"):
@@ -140,7 +140,7 @@ def transactions_offsets_not_added(ask: ScenarioBuilder) -> None:
     TxnOffsetCommit=3,
 )
 def transactions_offsets_members(ask: ScenarioBuilder) -> None:
-    """TxnOffsetCommit answers UNKNOWN_MEMBER_ID for a member id and ILLEGAL_GENERATION for a generation that a classic
+    """TxnOffsetCommit returns UNKNOWN_MEMBER_ID for a member id and ILLEGAL_GENERATION for a generation that a classic
     group does not have."""
     t = ask.topic("t")
     group = Classic(ask)
@@ -174,7 +174,7 @@ def transactions_offsets_members(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-848 KIP-447 ConsumerGroup.validateOffsetCommit", KAFKA_4_4, level="must", TxnOffsetCommit=6)
 def transactions_offsets_consumers(ask: ScenarioBuilder) -> None:
-    """TxnOffsetCommit in a consumer group requires the epoch of the member, and answers ILLEGAL_GENERATION for another
+    """TxnOffsetCommit in a consumer group requires the epoch of the member, and returns ILLEGAL_GENERATION for another
     one, since version 6 STALE_MEMBER_EPOCH."""
     t = ask.topic("t", 2)
     group = Consumers(ask)

@@ -82,7 +82,7 @@ def stable(ask: ScenarioBuilder, topic: str, note: str) -> None:
 
 
 def producers(ask: ScenarioBuilder, topic: str, case: str) -> None:
-    """Describe the producers of the log, except for times."""
+    """Describe the producers of the log, leaving out times."""
     asked = {"topics": [{"name": topic, "partition_indexes": [0]}]}
     ask.request(case, "DescribeProducers", 0, asked)
 
@@ -148,8 +148,9 @@ def txn_other_order(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-98 LogSegment.fetchUpperBoundOffset LocalLog.addAbortedTransactions", level="detail")
 def txn_index_entries(ask: ScenarioBuilder) -> None:
-    """Fetch lists aborted transactions up to the upper bound that the offset index gives for the answered range, which
-    depends on index.interval.bytes."""
+    """Fetch lists aborted transactions up to the upper bound that the offset index gives for the returned range, which
+    depends on index.interval.bytes.
+    """
     for name, interval, size in (("t", 4096, 10), ("u", 4096, 1500), ("v", 0, 10), ("w", 200, 100)):
         t = ask.topic(name, index_interval_bytes=interval)
         producer = Transactional(ask, t, f"X{'tuvw'.index(name) + 1}")
@@ -379,7 +380,7 @@ def txn_codecs(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-98 KIP-283 RecordsUtil.downConvert", KAFKA_3_9, area="old_formats", Fetch=0)
 def txn_down(ask: ScenarioBuilder) -> None:
-    """Fetch 0 to 3 answer the records of all transactions, also of aborted and open ones, and no markers."""
+    """Fetch 0 to 3 return the records of all transactions, also of aborted and open ones, and no markers."""
     t = ask.topic(segment_bytes=600)
     first, second = Transactional(ask, t, "X1"), Transactional(ask, t, "X2")
     first.send(10, 20)  # 0-1
@@ -419,8 +420,9 @@ def woken(ask: ScenarioBuilder, name: str, case: str) -> None:
 
 @scenario("KIP-98 DelayedFetch.tryComplete", level="must")
 def txn_waits(ask: ScenarioBuilder) -> None:
-    """A read_committed fetch does not wake for records of an open transaction or for records behind it, but for the end
-    of the transaction."""
+    """A waiting read_committed fetch completes at the end of a transaction, not when records are appended to the open
+    transaction or behind it.
+    """
     t = ask.topic()
     first, second = Transactional(ask, t, "X1"), Transactional(ask, t, "X2")
     waiting(ask, "a", at(t))
@@ -471,7 +473,8 @@ def txn_min_bytes(ask: ScenarioBuilder) -> None:
 @scenario("DelayedFetch.tryComplete", level="detail")
 def txn_waits_in_segments(ask: ScenarioBuilder) -> None:
     """A read_committed fetch at the last stable offset waits, and a fetch from a segment before that of the last stable
-    offset is answered at once."""
+    offset returns immediately.
+    """
     t = ask.topic(segment_ms=WEEK_MS)
     producer = Transactional(ask, t, "X1")
     ask.produce(t, batch(10))  # 0
@@ -490,7 +493,7 @@ def txn_waits_in_segments(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-227 CachedPartition.maybeUpdateResponseData")
 def txn_sessions(ask: ScenarioBuilder) -> None:
-    """In a session, a new last stable offset alone does not make Fetch answer a partition."""
+    """In a session, a new last stable offset alone does not make Fetch return a partition."""
     t = ask.topic(partitions=2)
     producer = Transactional(ask, t, "X1")
     opening = ask.fetching(at(t), at(t, 0, 1), session_id=0, session_epoch=0, isolation_level=1)
@@ -521,7 +524,7 @@ def txn_sessions(ask: ScenarioBuilder) -> None:
     "KIP-98 ProducerAppendInfo.checkSequence ProducerAppendInfo.checkProducerEpoch", level="must", area="transactions"
 )
 def txn_produce(ask: ScenarioBuilder) -> None:
-    """In a transaction, Produce answers a repeated batch with its original offset, rejects gaps, and in release 4.4
+    """In a transaction, Produce returns a repeated batch with its original offset, rejects gaps, and in release 4.4
     other epochs, and rejects batches after the end of the transaction."""
     t = ask.topic(partitions=2)
     producer = Transactional(ask, t, "X1")
@@ -543,7 +546,7 @@ def txn_produce(ask: ScenarioBuilder) -> None:
     area="transactions",
 )
 def txn_produce_first(ask: ScenarioBuilder) -> None:
-    """The first transactional batch in a partition is verified with the coordinator, which answers an error for other
+    """The first transactional batch in a partition is verified with the coordinator, which returns an error for other
     transactional ids, producer ids and epochs."""
     t = ask.topic(partitions=2)
     producer = Transactional(ask, t, "X1")

@@ -10,7 +10,7 @@ scenario = Scenarios("transactions")
 
 @scenario("KIP-98 KIP-360 KIP-588 KIP-890 TransactionCoordinator", level="must")
 def transactions_ongoing_init(ask: ScenarioBuilder) -> None:
-    """InitProducerId aborts an open transaction and answers CONCURRENT_TRANSACTIONS; then the predecessor is fenced."""
+    """InitProducerId aborts an open transaction and returns CONCURRENT_TRANSACTIONS; then the predecessor is fenced."""
     t = ask.topic("t")
     for v in ask.versions("InitProducerId"):
         for kind in ("a new producer", "the same producer") if v >= 3 else ("a new producer",):
@@ -27,7 +27,7 @@ def transactions_ongoing_init(ask: ScenarioBuilder) -> None:
 
 
 def predecessor(ask: ScenarioBuilder, txn: Coordinated, t: str, case: str) -> None:
-    """Send requests with the epoch of the aborted transaction, in each version whose answer has a different error."""
+    """Send requests with the epoch of the aborted transaction, in each version whose response has a different error."""
     for v in (1, 2, 3, 4):
         txn.end(f"{case}: EndTxn v{v}", 0, version=v)
     for v in ask.versions("EndTxn", 5):

@@ -13,8 +13,9 @@ TOO_LARGE = "m" * 5000
 
 @scenario("CoordinatorRuntime GroupCoordinator.doCommitOffsets", level="detail", area="offsets")
 def unusual_group_of_refused_commit(ask: ScenarioBuilder) -> None:
-    """A group that a refused OffsetCommit created is described only after the next record of its coordinator since 4.0;
-    in earlier releases it is described at once."""
+    """Since 4.0, a group that a refused OffsetCommit created is described only after the next record of its
+    coordinator; earlier releases describe it immediately.
+    """
     t = ask.topic()
     group = ask.let("g", "c<unique>.refused")
     ask.coordinator(group)
