@@ -291,8 +291,9 @@ class Topic(Mirror):
         that are in the topic already count, unless `since` excludes them. Raises AssertionError after `timeout` seconds
         (by default `cluster.timeout`), with the records that did arrive, the closest match first.
 
-        With `exactly` in place of `n`, the wait also fails as soon as more records match. Later records cannot be
-        excluded: call `settle` first, and then `wait_for(exactly=0)`, to check that no record arrives.
+        With `exactly` in place of `n`, the wait also fails as soon as more records match, and does not end while a
+        partition has no leader. Later records cannot be excluded: call `settle` first, and then
+        `wait_for(exactly=0)`, to check that no record arrives.
 
         Records count once they have arrived, even if they are deleted during the wait. But if they are truncated, or
         `Cluster.restore` replaces them, only those count that the topic contains then.
@@ -929,10 +930,12 @@ class Cluster(Mirror):
 
         A record that is missing after that will not arrive. A Fetch request that waits for records is not in progress;
         a request that the broker will never answer is (Produce with null records, which Kafka does not answer either).
+        A partition without a leader is not quiet, because its records are unknown and producers wait for its leader.
+
         With `groups=True`, every group with members counts; a list of ids names the groups, with or without members.
-        `groups=False`, `transactions=False` and `requests=False` switch a condition off. The brokers cannot see a
-        client between two requests, or one that consumes without a group: wait for an application to start first, for
-        example with `group(...).wait_until_stable()`.
+        `groups=False`, `transactions=False` and `requests=False` switch a condition off; the last one also ignores
+        partitions without a leader. The brokers cannot see a client between two requests, or one that consumes without
+        a group: wait for an application to start first, for example with `group(...).wait_until_stable()`.
 
         Raises AssertionError after `timeout` seconds (by default `cluster.timeout`), whose message lists what is
         still in progress.

@@ -723,7 +723,7 @@ export interface Settle {
   groups?: unknown
   /** Whether no transaction may be open. */
   transactions?: boolean
-  /** Whether no request may be in progress. */
+  /** Whether no request may be in progress, and every partition must have a leader. */
   requests?: boolean
   /** The longest time to wait, in seconds. The default is 10. */
   timeout?: number | null

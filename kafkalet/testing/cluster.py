@@ -508,10 +508,12 @@ class Cluster(EmbeddedCluster):
 
         A record that is missing after that will not arrive. A Fetch request that waits for records is not in progress;
         a request that the broker will never answer is (Produce with null records, which Kafka does not answer either).
+        A partition without a leader is not quiet, because its records are unknown and producers wait for its leader.
+
         With `groups=True`, every group with members counts; a list of ids names the groups, with or without members.
-        `groups=False`, `transactions=False` and `requests=False` switch a condition off. The brokers cannot see a
-        client between two requests, or one that consumes without a group: wait for an application to start first, for
-        example with `group(...).wait_until_stable()`.
+        `groups=False`, `transactions=False` and `requests=False` switch a condition off; the last one also ignores
+        partitions without a leader. The brokers cannot see a client between two requests, or one that consumes without
+        a group: wait for an application to start first, for example with `group(...).wait_until_stable()`.
 
         Raises AssertionError after `timeout` seconds (by default `cluster.timeout`), whose message lists what is
         still in progress.

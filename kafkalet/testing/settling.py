@@ -1,14 +1,16 @@
 """Waits until a cluster is quiet, so that a test can check that a record is missing.
 
-Quiet means: no request is in progress, no group has a lag, and no transaction is open. These are in progress:
+Quiet means: no request is in progress, no group has a lag, no transaction is open, and every partition has a leader.
+These are in progress:
 
 * a request without a response: a handler is running, or the request waits for replicas, for other members of its
   group or for its quota. A Fetch that waits for records is idle until enough records are available;
 * data in a socket or buffer that the broker has not handled yet, and responses that the client has not received yet.
 
 A group counts while it has members: their topics must have no lag, and the group must not be rebalancing. A group
-without members processes no records, so it counts only if it is named. A partition without a leader hides the lag of
-its groups; one of the brokers' internal topics hides its groups or transactions.
+without members processes no records, so it counts only if it is named. A partition without a leader hides its records
+and the lag of its groups, and producers wait for its leader; one of the brokers' internal topics hides its groups or
+transactions.
 
 The broker cannot see a client that is between two requests, or that consumes without a group. Wait for an application
 to start (`Group.wait_until_stable`) before `settle`.
@@ -39,10 +41,12 @@ def settle(
     """Wait until the cluster is quiet. See `Cluster.settle`."""
     __tracebackhide__ = True
     names = _checked_groups(groups)
+    leaderless = _Leaderless(cluster)
 
     def reasons() -> Iterator[str]:
         if requests:
             yield from _requests(cluster)
+            yield from leaderless()
         if transactions:
             yield from _transactions(cluster)
         yield from _groups(cluster, names)
@@ -95,7 +99,7 @@ def _transactions(cluster: EmbeddedCluster) -> Iterator[str]:
     from kafkalet.broker.cluster.state_topics import TRANSACTION_STATE
     from kafkalet.broker.transactions.metadata import IDLE_STATES
 
-    yield from _hidden(cluster, TRANSACTION_STATE.name)
+    yield from _leaderless(cluster, TRANSACTION_STATE.name)
     for broker in list(cluster._server.brokers.values()):
         for transaction in broker.coordinators.loaded_transactions():
             known = transaction.metadata
@@ -108,8 +112,26 @@ def _transactions(cluster: EmbeddedCluster) -> Iterator[str]:
             )
 
 
-def _hidden(cluster: EmbeddedCluster, topic: str) -> Iterator[str]:
-    """Say that an internal topic has partitions without a leader, so that what they contain is unknown."""
+class _Leaderless:
+    """Describes the topics with partitions without a leader, so that what they contain is unknown."""
+
+    def __init__(self, cluster: EmbeddedCluster) -> None:
+        self._cluster = cluster
+        self._seen: object = None
+        self._found: list[str] = []
+
+    def __call__(self) -> list[str]:
+        metadata = self._cluster._server.metadata
+        seen = metadata, metadata.revision.number
+        if self._seen != seen:  # there may be many partitions
+            self._seen = seen
+            topics = [state.name for state in metadata.topics.values() if not state.is_internal]
+            self._found = [text for topic in topics for text in _leaderless(self._cluster, topic)]
+        return self._found
+
+
+def _leaderless(cluster: EmbeddedCluster, topic: str) -> Iterator[str]:
+    """Describe a topic with partitions without a leader."""
     state = cluster._server.metadata.topics.get(topic)
     if state is not None:
         found = [each.index for each in state.partitions if each.leader not in cluster._server.nodes]
@@ -122,7 +144,7 @@ def _groups(cluster: EmbeddedCluster, names: Collection[str] | None) -> Iterator
     if names is None:
         from kafkalet.broker.cluster.state_topics import CONSUMER_OFFSETS
 
-        yield from _hidden(cluster, CONSUMER_OFFSETS.name)
+        yield from _leaderless(cluster, CONSUMER_OFFSETS.name)
         for shard in all_shards(cluster):
             for group_id, group in list(shard.groups.items()):
                 if not group.is_empty:

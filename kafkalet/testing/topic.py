@@ -718,8 +718,9 @@ class Topic:
         that are in the topic already count, unless `since` excludes them. Raises AssertionError after `timeout` seconds
         (by default `cluster.timeout`), with the records that did arrive, the closest match first.
 
-        With `exactly` in place of `n`, the wait also fails as soon as more records match. Later records cannot be
-        excluded: call `settle` first, and then `wait_for(exactly=0)`, to check that no record arrives.
+        With `exactly` in place of `n`, the wait also fails as soon as more records match, and does not end while a
+        partition has no leader. Later records cannot be excluded: call `settle` first, and then
+        `wait_for(exactly=0)`, to check that no record arrives.
 
         Records count once they have arrived, even if they are deleted during the wait. But if they are truncated, or
         `Cluster.restore` replaces them, only those count that the topic contains then.
@@ -738,7 +739,8 @@ class Topic:
                 matching.clear()
             arrived.extend(new)
             matching.extend([record for record in new if wanted.matches(record)])
-            return matching if len(matching) >= least else None
+            is_known = not reading.leaderless or exactly is None or len(matching) > exactly
+            return matching if len(matching) >= least and is_known else None
 
         def failure() -> str:
             what = f"{'' if exactly is None else 'exactly '}{counted(least, 'record')}{wanted}"

@@ -945,7 +945,7 @@ type Settle struct {
 	// Whether no transaction may be open.
 	Transactions *bool `json:"transactions,omitempty"`
 
-	// Whether no request may be in progress.
+	// Whether no request may be in progress, and every partition must have a leader.
 	Requests *bool `json:"requests,omitempty"`
 
 	// The longest time to wait, in seconds. The default is 10.

@@ -230,7 +230,7 @@ def settle(
         "Whether groups with members must have no lag; or the ids of the groups, with or without members.",
     ] = True,
     transactions: Annotated[bool, "Whether no transaction may be open."] = True,
-    requests: Annotated[bool, "Whether no request may be in progress."] = True,
+    requests: Annotated[bool, "Whether no request may be in progress, and every partition must have a leader."] = True,
     timeout: Timeout = None,
 ) -> None:
     """Wait until the brokers are quiet: no request is in progress, no group has a lag, no transaction is open.

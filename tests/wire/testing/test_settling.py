@@ -135,7 +135,23 @@ def test_groups_and_transactions_of_coordinators_that_are_down_are_not_quiet(kaf
     ):
         with pytest.raises(AssertionError, match=rf"topic {topic}: \d+ of \d+ partitions have no leader"):
             kafka.settle(timeout=0, **options)
-    kafka.settle(timeout=0, groups=False, transactions=False)
+    kafka.settle(timeout=0, groups=False, transactions=False, requests=False)
+
+
+def test_topic_with_a_partition_without_a_leader_is_not_quiet() -> None:
+    """Its records are unknown, and producers wait for its leader: a record may still arrive."""
+    with Cluster(brokers=3) as cluster:
+        cluster.topic("t").create(assignments=[[1], [2], [3]])
+        cluster.topic("replicated").create(assignments=[[1, 2]])
+        cluster.settle(timeout=0)
+        cluster.broker(2).stop()
+        with pytest.raises(AssertionError) as caught:
+            cluster.settle(timeout=0)
+        _, *topics, _, _ = str(caught.value).splitlines()
+        assert topics == ["  topic t: 1 of 3 partitions has no leader: 1"]
+        cluster.settle(timeout=0, requests=False)
+        cluster.broker(2).start()
+        cluster.settle()
 
 
 def test_named_group_that_does_not_exist_is_not_quiet(kafka: Broker) -> None:

@@ -506,6 +506,17 @@ def test_wait_reads_the_partitions_with_a_leader_and_names_the_others(leaderless
     assert [record.value for record in leaderless.wait_for(2)] == [b"a", b"b"]
 
 
+def test_exact_number_of_records_is_unknown_while_a_partition_has_no_leader(leaderless: Topic) -> None:
+    for exactly, value in ((0, "c"), (1, "a")):
+        with pytest.raises(AssertionError, match="1 of 2 partitions has no leader: 1"):
+            leaderless.wait_for(exactly=exactly, value=value, timeout=0)
+    with pytest.raises(AssertionError, match=r"for exactly 0 records with value b'a': 1 of the 1 records"):
+        leaderless.wait_for(exactly=0, value="a")
+    assert leaderless.wait_for(exactly=0, value="c", partition=0) == []
+    leaderless._cluster.broker(2).start()
+    assert leaderless.wait_for(exactly=0, value="c") == []
+
+
 def test_predicate_of_all_records_waits_for_the_leaders(leaderless: Topic) -> None:
     """Otherwise, `all` and `not any` would be true without a look at the partition."""
     seen: list[list[Record]] = []

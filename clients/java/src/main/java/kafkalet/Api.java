@@ -2314,7 +2314,7 @@ public final class Api {
             return this;
         }
 
-        /** Whether no request may be in progress. */
+        /** Whether no request may be in progress, and every partition must have a leader. */
         public Settle requests(boolean requests) {
             set("requests", requests);
             return this;
