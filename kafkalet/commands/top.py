@@ -6,11 +6,12 @@ Exit status: 0 after q or a single view, 1 if the control API cannot be reached,
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 from kafkalet.control.client import ControlError
 
-from .command_line import Failure, Option, parse, print_line
+from .command_line import Failure, Option, parse, print_error, print_line
 from .control import CLIENT_OPTIONS, client_of, variable
 
 OPTIONS = (
@@ -38,6 +39,8 @@ def main(arguments: Sequence[str]) -> int:
     try:
         if "once" not in given and top.is_interactive(variable("TERM")):
             return top.run(client, color=variable("NO_COLOR") is None)
+        if "once" not in given and sys.stdout is not None and sys.stdout.isatty():
+            print_error(Failure("this terminal cannot be redrawn, so top shows the state once"), 0)
         print_line(top.show_once(client))
     except ControlError as error:
         raise Failure(error.message) from error

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, NamedTuple
 from unicodedata import combining, east_asian_width
 
 from kafkalet.clock import SystemClock
+from kafkalet.units import duration, size
 
 from .client import ControlClient
 
@@ -17,7 +20,8 @@ Json = Any
 RATE_S = 5.0
 """The period over which requests per second are averaged."""
 MOST_REQUESTS = 200
-ONCE_REQUESTS = 15
+FEW_REQUESTS, ONCE_REQUESTS = 6, 15
+"""The last requests that are shown before sections are set apart, and with `--once`."""
 BAR_WIDTH = 30
 
 
@@ -140,17 +144,112 @@ PARTS = (
 )
 
 
-class View:
-    """Draws a state as lines of a width. `rows` limits their number; None shows everything."""
+class Section(NamedTuple):
+    """A part of the view: a header, and rows that are drawn when they are visible."""
 
-    def __init__(self, state: State, width: int, rows: int | None, *, unicode: bool = True) -> None:
+    name: str
+    title: str
+    rows: Sequence[Callable[[], Line]]
+    width: int = 0
+    """The width of the first column, whose header is the title."""
+    columns: str = ""
+    """The headers of the other columns."""
+    legend: Sequence[Span] = ()
+    """A line that is shown if there is room."""
+
+    def header(self, position: str = "", style: str = BOLD) -> Line:
+        title = f"{self.title} {position}".rstrip() if self.rows else f"{self.title}: none"
+        return [Span(title, style), Span(f"{'':{max(0, self.width - len(title))}}{self.columns}", DIM)]
+
+
+class Navigation:
+    """What keys have selected in the view: a section, how far each section is scrolled, and a filter."""
+
+    def __init__(self) -> None:
+        self.selected = "topics"
+        self.is_enlarged = False
+        """Whether the selected section has the whole view."""
+        self.filter = ""
+        self.is_typing = False
+        """Whether the keys change the filter."""
+        self.is_done = False
+        self.first: Counter[str] = Counter()
+        """The first visible row of each section."""
+        self.visible: dict[str, int] = {}
+        """The number of visible rows of each section, in the order of the view that was drawn last."""
+
+    def press(self, key: str) -> None:
+        """Handle a key: a character, or the name of another key."""
+        if self.is_typing:
+            self._type(key)
+        elif key in ("q", "Q"):
+            self.is_done = True
+        elif key == "/":
+            self.is_typing = True
+        elif key == "enter":
+            self.is_enlarged = not self.is_enlarged
+        elif key == "escape":
+            self.is_enlarged, self.filter = False, ""
+        elif key in ("tab", "back tab") and self.visible and not self.is_enlarged:
+            names = list(self.visible)
+            step = 1 if key == "tab" else -1
+            self.selected = names[(names.index(self.selected) + step) % len(names)]
+        else:
+            page = max(1, self.visible.get(self.selected, 1))
+            steps = {"up": -1, "down": 1, "page up": -page, "page down": page, "home": -sys.maxsize, "end": sys.maxsize}
+            self.first[self.selected] += steps.get(key, 0)
+
+    def _type(self, key: str) -> None:
+        if key in ("enter", "escape"):
+            self.is_typing = False
+        if key == "escape":
+            self.filter = ""
+        elif key == "backspace":
+            self.filter = self.filter[:-1]
+        elif len(key) == 1 and key.isprintable():
+            self.filter += key
+
+    def matches(self, text: str) -> bool:
+        return self.filter.lower() in text.lower()
+
+    def show(self, names: Sequence[str], counts: Sequence[int], visible: Sequence[int]) -> None:
+        """Keep what is selected within the sections of the view, of whose rows so many are visible."""
+        self.visible = dict(zip(names, visible, strict=True))
+        if self.selected not in self.visible:
+            self.selected = names[0]
+        for name, count in zip(names, counts, strict=True):
+            self.first[name] = max(0, min(self.first[name], count - self.visible[name]))
+
+    def help(self, arrows: str) -> str:
+        """Return the line that names the keys."""
+        if self.is_typing:
+            return f"filter: {plain(self.filter)}_  Enter keep  Esc clear"
+        parts = [f"filter: {plain(self.filter)}  Esc clear"] if self.filter else []
+        parts += ["q quit", "/ filter", *(["Enter shrink"] if self.is_enlarged else ["Tab section", "Enter enlarge"])]
+        return "  ".join([*parts, f"{arrows} PgUp PgDn scroll {self.selected}"])
+
+
+class View:
+    """Draws a state as lines of a width. `rows` is their number; None shows everything, without a line of keys."""
+
+    def __init__(
+        self,
+        state: State,
+        width: int,
+        rows: int | None,
+        navigation: Navigation | None = None,
+        *,
+        unicode: bool = True,
+    ) -> None:
         self._state = state
         self._width = max(20, width)
         self._rows = rows
+        self._navigation = navigation or Navigation()
         self._unicode = unicode
+        self._name_width = max(16, self._width // 3)
 
     def lines(self, now_s: float) -> list[Line]:
-        """Return the lines, each at most as wide as the view."""
+        """Return the lines, each at most as wide as the view. What is selected is kept within it."""
         sections = [
             self._topics(),
             self._groups(),
@@ -159,11 +258,43 @@ class View:
             self._rates(now_s),
             self._requests(),
         ]
-        head = self._head()
-        if self._rows is not None:
-            sections = _fitted([section for section in sections if section], max(0, self._rows - len(head)))
-        found = head + [line for section in sections if section for line in ([Span("")], *section)]
-        return [clipped(line, self._width) for line in (found if self._rows is None else found[: self._rows])]
+        sections = [each for each in sections if each.rows or each.name not in State.KEYS or each.name == "topics"]
+        found = self._head()
+        if self._rows is None:
+            for each in sections:
+                legend = [list(each.legend)] if each.legend else []
+                found += [[], each.header(), *(row() for row in each.rows), *legend]
+        else:
+            found += self._fitted(sections, self._rows - len(found) - 1)
+            found += [[]] * (self._rows - len(found) - 1)
+            found = [*found[: self._rows - 1], [Span(self._navigation.help("↑ ↓" if self._unicode else "arrows"), DIM)]]
+        return [clipped(line, self._width) for line in found]
+
+    def _fitted(self, sections: list[Section], room: int) -> list[Line]:
+        """Return the visible lines of the sections. Each gets two rows before another gets a third."""
+        chosen = self._navigation
+        if chosen.is_enlarged:
+            sections = [each for each in sections if each.name == chosen.selected] or sections[:1]
+        while len(sections) > 1 and sum(2 if each.rows else 1 for each in sections) > room:
+            sections.remove(min(reversed(sections), key=lambda each: (bool(each.rows), each.name != "rates")))
+        counts = [len(each.rows) for each in sections]
+        few = [min(len(each.rows), FEW_REQUESTS) if each.name == "requests" else len(each.rows) for each in sections]
+        heights, spare = _distributed(few, room - len(sections))
+        legends = [bool(each.legend) and spare > 0 for each in sections]
+        spare -= sum(legends)
+        gap: list[Line] = [[]] if spare >= len(sections) else []
+        spare -= len(gap) * len(sections)
+        heights[-1] += min(spare, counts[-1] - heights[-1])
+        chosen.show([each.name for each in sections], counts, heights)
+        lines: list[Line] = []
+        for section, height, has_legend in zip(sections, heights, legends, strict=True):
+            first = chosen.first[section.name]
+            rows = section.rows[first : first + height]
+            position = f"{first + 1}-{first + height}/{len(section.rows)}" if height < len(section.rows) else ""
+            style = REVERSE if section.name == chosen.selected else BOLD
+            legend = [list(section.legend)] if has_legend else []
+            lines += [*gap, section.header(position, style), *(row() for row in rows), *legend]
+        return lines
 
     def _head(self) -> list[Line]:
         state = self._state
@@ -187,32 +318,38 @@ class View:
             lines.append([Span(plain(state.problem), RED), Span("; trying again")])
         return lines
 
-    def _topics(self) -> list[Line]:
-        topics = [topic for topic in self._state.sorted("topics") if not topic["is_internal"]]
+    def _topics(self) -> Section:
+        found = [
+            (topic, partition)
+            for topic in self._state.sorted("topics")
+            if not topic["is_internal"] and self._navigation.matches(topic["name"])
+            for partition in topic["partitions"]
+        ]
+        name_width = self._first_column("TOPICS", [f"{plain(t['name'])}-{p['partition']}" for t, p in found])
+        number_width = 1 + max([6, *(len(str(partition["log_end_offset"])) for _, partition in found)])
+        bar_width = max(5, min(BAR_WIDTH, self._width - name_width - 4 * number_width - 26))
+
+        def draw(topic: Json, partition: Json) -> Line:
+            number = f"-{partition['partition']}"
+            name = fit(plain(topic["name"]), name_width - len(number)).rstrip() + number
+            return [
+                Span(f"{fit(name, name_width)} ", BOLD),
+                *self._bar(partition, _scale(topic["partitions"]), bar_width),
+                *_offsets(partition, number_width),
+            ]
+
+        numbers = "".join(f"{each:>{number_width}}" for each in ("start", "stable", "high", "end"))
+        columns = f" {'log':{bar_width}}{numbers}{'size':>8}  leader  in sync"
         legend = [Span("  ")]
         for part in PARTS:
             legend += [Span(part.drawn if self._unicode else part.plain, part.style), Span(f" {part.name}  ", DIM)]
-        name_width = min(32, max([5, *(wide(plain(topic["name"])) for topic in topics)]))
-        fixed = name_width + 4 + 9 * 4 + 9 + 8
-        bar_width = max(8, min(BAR_WIDTH, self._width - fixed - 10))
-        header = [
-            *[f"{'topic':{name_width}} {'p':>3} ", f"{'log':{bar_width}}", f"{'start':>9}{'stable':>9}{'high':>9}"],
-            f"{'end':>9}{'size':>9}  leader  in sync",
-        ]
-        lines: list[Line] = [[Span("TOPICS", BOLD), *legend], [Span("".join(header), DIM)]]
-        for topic in topics:
-            scale = _scale(topic["partitions"])
-            for index, partition in enumerate(topic["partitions"]):
-                name = fit(plain(topic["name"]), name_width) if index == 0 else " " * name_width
-                lines.append(
-                    [
-                        Span(name, BOLD),
-                        Span(f" {partition['partition']:>3} "),
-                        *self._bar(partition, scale, bar_width),
-                        *_offsets(partition),
-                    ]
-                )
-        return lines if topics else [lines[0], [Span("no topics", DIM)]]
+        rows = [partial(draw, *each) for each in found]
+        return Section("topics", "TOPICS", rows, name_width, columns if found else "", legend if found else ())
+
+    def _first_column(self, title: str, texts: Sequence[str]) -> int:
+        """Return the width of a column with these texts, and with the title and the position in its header."""
+        count = len(texts)
+        return min(self._name_width, max([len(f"{title} {count}-{count}/{count}"), *map(wide, texts)]))
 
     def _bar(self, partition: Json, scale: tuple[int, int], width: int) -> Line:
         ends = [partition[name] for name in OFFSETS]
@@ -227,73 +364,77 @@ class View:
             column = max(column, until)
         return [*line, Span(" " * (width - column))]
 
-    def _groups(self) -> list[Line]:
-        lines: list[Line] = []
-        for group in self._state.sorted("groups"):
+    def _groups(self) -> Section:
+        found = [each for each in self._state.sorted("groups") if self._navigation.matches(each["group_id"])]
+        width = self._first_column("GROUPS", [plain(each["group_id"]) for each in found])
+
+        def draw(group: Json) -> Line:
             lag = group["lag"]
             behind = [each for each in group["offsets"] if each["lag"]]
             where = ", ".join(f"{plain(each['topic'])}-{each['partition']} {each['lag']}" for each in behind)
-            lines.append(
-                [
-                    Span(f"{fit(plain(group['group_id']), 32)} "),
-                    Span(f"{group['state']:20}", GREEN if group["state"] == "Stable" else YELLOW),
-                    Span(f"{len(group['members']):>7} "),
-                    Span(f"{lag:>9}", YELLOW if lag else GREEN),
-                    Span(f"  {where}"),
-                ]
-            )
-        header = f"{'group':32} {'state':20}{'members':>7} {'lag':>9}  lag by partition"
-        return [[Span("GROUPS", BOLD)], [Span(header, DIM)], *lines] if lines else []
+            return [
+                Span(f"{fit(plain(group['group_id']), width)} "),
+                Span(f"{group['state']:20}", GREEN if group["state"] == "Stable" else YELLOW),
+                Span(f"{len(group['members']):>7} "),
+                Span(f"{lag:>9}", YELLOW if lag else GREEN),
+                Span(f"  {where}"),
+            ]
 
-    def _transactions(self) -> list[Line]:
+        columns = f" {'state':20}{'members':>7} {'lag':>9}  lag by partition"
+        return Section("groups", "GROUPS", [partial(draw, each) for each in found], width, columns)
+
+    def _transactions(self) -> Section:
         now_ms = self._state.now_ms()
-        open_first = sorted(self._state.sorted("transactions"), key=lambda each: not _is_open(each))
-        lines: list[Line] = []
-        for each in open_first:
+        found = [
+            each
+            for each in sorted(self._state.sorted("transactions"), key=lambda each: not _is_open(each))
+            if self._navigation.matches(each["transactional_id"])
+        ]
+        width = self._first_column("TRANSACTIONS", [plain(each["transactional_id"]) for each in found])
+
+        def draw(each: Json) -> Line:
             age = duration(max(0, now_ms - each["started_ms"])) if _is_open(each) and each["started_ms"] >= 0 else "-"
             places = ", ".join(f"{plain(place['topic'])}-{place['partition']}" for place in each["partitions"])
-            lines.append(
-                [
-                    Span(f"{fit(plain(each['transactional_id']), 32)} "),
-                    Span(f"{each['state']:16}", YELLOW if _is_open(each) else ""),
-                    Span(f"{age:>11}{duration(each['timeout_ms']):>11}  {places}"),
-                ]
-            )
-        header = f"{'transactional id':32} {'state':16}{'age':>11}{'timeout':>11}  partitions"
-        return [[Span("TRANSACTIONS", BOLD)], [Span(header, DIM)], *lines] if lines else []
+            return [
+                Span(f"{fit(plain(each['transactional_id']), width)} "),
+                Span(f"{each['state']:17}", YELLOW if _is_open(each) else ""),
+                Span(f"{age:>11}{duration(each['timeout_ms']):>11}  {places}"),
+            ]
 
-    def _faults(self) -> list[Line]:
-        lines = [_fault(fault) for fault in self._state.sorted("faults")]
-        return [[Span("FAULTS", BOLD)], *lines] if lines else []
+        columns = f" {'state':17}{'age':>11}{'timeout':>11}  partitions"
+        return Section("transactions", "TRANSACTIONS", [partial(draw, each) for each in found], width, columns)
 
-    def _rates(self, now_s: float) -> list[Line]:
+    def _faults(self) -> Section:
+        found = [each for each in self._state.sorted("faults") if self._navigation.matches(each["text"])]
+        return Section("faults", "FAULTS", [partial(_fault, each) for each in found])
+
+    def _rates(self, now_s: float) -> Section:
         counts = self._state.counts
         if counts is not None:
             texts = [f"{plain(api)} {count}" for api, count in counts.most_common()]
         else:
             texts = [f"{plain(api)} {rate:.1f}" for api, rate in self._state.rates(now_s)]
+        lines: list[str] = []
+        for each in filter(self._navigation.matches, texts):
+            if lines and wide(lines[-1]) + 3 + wide(each) <= self._width:
+                lines[-1] += f"   {each}"
+            else:
+                lines.append(each)
         title = "REQUESTS PER SECOND" if counts is None else "REQUESTS SINCE THE START"
-        lines: list[Line] = [[Span(title, BOLD)]]
-        text = ""
-        for each in texts or ["none"]:
-            if text and wide(text) + 3 + wide(each) > self._width:
-                lines.append([Span(text)])
-                text = ""
-            text += f"   {each}" if text else each
-        return [*lines, [Span(text)]]
+        return Section("rates", title, [partial(_line, each) for each in lines])
 
-    def _requests(self) -> list[Line]:
-        found = list(self._state.requests)
+    def _requests(self) -> Section:
+        found = [each for each in reversed(self._state.requests) if self._navigation.matches(each["text"])]
         if self._rows is None:
-            found = found[-ONCE_REQUESTS:]
-        lines: list[Line] = []
-        for request in reversed(found):
-            is_failure = bool(request["errors"] or request["closed"])
-            lines.append([Span(f"{_time(request['time_ms'], '%H:%M:%S')}  ", DIM), *_asked(request, is_failure)])
-        return [[Span("LAST REQUESTS", BOLD)], *(lines or [[Span("none", DIM)]])]
+            found = found[:ONCE_REQUESTS]
+        return Section("requests", "LAST REQUESTS", [partial(_request, each) for each in found])
 
 
 OFFSETS = ("log_start_offset", "last_stable_offset", "high_watermark", "log_end_offset")
+
+
+def _line(text: str) -> Line:
+    return [Span(text)]
 
 
 def _fault(fault: Json) -> Line:
@@ -302,9 +443,14 @@ def _fault(fault: Json) -> Line:
     return [Span(f"{text:11}", RED if fired else DIM), Span(plain(fault["text"]))]
 
 
-def _asked(request: Json, is_failure: bool) -> Line:
+def _request(request: Json) -> Line:
     asked, arrow, answered = plain(request["text"]).removeprefix("client=").partition(" -> ")
-    return [Span(asked), Span(f"{arrow}{answered}", RED if is_failure else DIM)]
+    is_failure = bool(request["errors"] or request["closed"])
+    return [
+        Span(f"{_time(request['time_ms'], '%H:%M:%S')}  ", DIM),
+        Span(asked),
+        Span(f"{arrow}{answered}", RED if is_failure else DIM),
+    ]
 
 
 def _is_open(transaction: Json) -> bool:
@@ -312,19 +458,23 @@ def _is_open(transaction: Json) -> bool:
     return state == "Ongoing" or state.startswith("Prepare")
 
 
-def _offsets(partition: Json) -> Line:
+def _offsets(partition: Json, width: int) -> Line:
     start, stable, high, end = (partition[name] for name in OFFSETS)
     missing = len(partition["replicas"]) - len(partition["isr"])
     leader = partition["leader"]
     return [
-        Span(f"{_number(start):>9}"),
-        Span(f"{_number(stable):>9}", YELLOW if stable != high else ""),
-        Span(f"{_number(high):>9}", MAGENTA if high != end else ""),
-        Span(f"{_number(end):>9}{size(partition['size_bytes']):>9}"),
+        Span(f"{_number(start):>{width}}"),
+        Span(f"{_number(stable):>{width}}", YELLOW if stable != high else ""),
+        Span(f"{_number(high):>{width}}", MAGENTA if high != end else ""),
+        Span(f"{_number(end):>{width}}{size(partition['size_bytes']):>8}"),
         Span(f"  {'none' if leader is None else leader:<6}", RED if leader is None else ""),
         Span(f"  {','.join(map(str, partition['isr'])) or 'none'}", YELLOW if missing else ""),
         Span(f" of {','.join(map(str, partition['replicas']))}" if missing else "", YELLOW),
     ]
+
+
+def _number(value: int | None) -> str:
+    return "-" if value is None else str(value)
 
 
 def _scale(partitions: Sequence[Json]) -> tuple[int, int]:
@@ -336,20 +486,15 @@ def _scale(partitions: Sequence[Json]) -> tuple[int, int]:
     return first, max(last, first + 1)
 
 
-def _fitted(sections: list[list[Line]], rows: int) -> list[list[Line]]:
-    """Shorten sections, the longest first, until they fit. The last section gets the remaining lines."""
-    spare = rows - len(sections)  # an empty line before each
-    lengths = [len(section) for section in sections]
-    lengths[-1] = min(lengths[-1], 6)
-    while sum(lengths) > spare and max(lengths) > 3:
-        lengths[lengths.index(max(lengths))] -= 1
-    lengths[-1] = max(lengths[-1], min(len(sections[-1]), spare - sum(lengths[:-1])))
-    fitted = []
-    for section, length in zip(sections, lengths, strict=True):
-        is_cut = length < len(section) and section is not sections[-1]
-        more: Line = [Span(f"... {len(section) - length + 1} more", DIM)]
-        fitted.append([*section[: length - 1], more] if is_cut else section[:length])
-    return fitted
+def _distributed(most: Sequence[int], spare: int) -> tuple[list[int], int]:
+    """Give each section a row in turn, at most as many as it has. Return the numbers, and the rows that are left."""
+    heights = [0] * len(most)
+    while spare > 0 and heights != list(most):
+        for index, limit in enumerate(most):
+            if spare > 0 and heights[index] < limit:
+                heights[index] += 1
+                spare -= 1
+    return heights, max(0, spare)
 
 
 def plain(value: object) -> str:
@@ -389,34 +534,6 @@ def painted(line: Line, *, color: bool) -> str:
     if not color:
         return "".join(span.text for span in line).rstrip()
     return "".join(f"\x1b[{span.style}m{span.text}\x1b[0m" if span.style and span.text else span.text for span in line)
-
-
-def size(value: int | None) -> str:
-    """Format a number of bytes, as in `1.2 MB`."""
-    if value is None:
-        return "-"
-    amount = float(value)
-    for unit in ("B", "kB", "MB", "GB"):
-        if amount < 1000:
-            return f"{amount:.0f} {unit}" if unit == "B" or amount >= 10 else f"{amount:.1f} {unit}"
-        amount /= 1024
-    return f"{amount:.0f} TB"
-
-
-def duration(ms: float) -> str:
-    """Format milliseconds, as in `1 h 5 min`."""
-    seconds = int(ms // 1000)
-    if seconds < 60:
-        return f"{seconds} s"
-    if seconds < 3600:
-        return f"{seconds // 60} min {seconds % 60} s"
-    if seconds < 48 * 3600:
-        return f"{seconds // 3600} h {seconds // 60 % 60} min"
-    return f"{seconds // 86400} d {seconds // 3600 % 24} h"
-
-
-def _number(value: int | None) -> str:
-    return "-" if value is None else str(value)
 
 
 def _time(ms: float, form: str) -> str:

@@ -2,8 +2,8 @@
 
     ControlClient.events ──> State ──> View: lines of spans ──> Terminal, or stdout once
 
-The view is redrawn with a few ANSI codes after each event and each second, until q or Ctrl-C. The terminal is always
-restored on exit, including exits by a signal.
+The view is redrawn with a few ANSI codes after each event, each key and each second, until q or Ctrl-C. The terminal is
+always restored on exit, including exits by a signal.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import re
 import select
 import shutil
 import signal
@@ -18,13 +19,14 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from types import FrameType
 from typing import Any, TextIO
 
 from kafkalet.clock import elapsed_s
 
 from .client import ControlClient, ControlError
-from .overview import PARTS, Json, Line, State, View, painted, read
+from .overview import PARTS, Json, Line, Navigation, State, View, painted, read
 
 DRAW_S = 0.1
 """The minimum time between two drawings."""
@@ -32,6 +34,14 @@ TICK_S = 1.0
 FIRST_DELAY_S, LONGEST_DELAY_S = 0.25, 5.0
 """The time between attempts to reconnect grows from the first value to the second."""
 DEFAULT_SIZE = (120, 40)
+KEY = re.compile(r"\x1b[\[O][0-9;]*[A-Za-z~]|.", re.DOTALL)
+KEYS = {
+    **{f"\x1b{start}{end}": name for start in "[O" for end, name in (
+        ("A", "up"), ("B", "down"), ("H", "home"), ("F", "end"), ("Z", "back tab"))},
+    **{f"\x1b[{number}~": name for number, name in ((1, "home"), (4, "end"), (5, "page up"), (6, "page down"))},
+    "\t": "tab", "\r": "enter", "\n": "enter", "\x1b": "escape", "\x7f": "backspace", "\b": "backspace",
+}  # fmt: skip
+"""The names of the keys that terminals send as control characters and sequences."""
 
 
 def show_once(client: ControlClient, out: TextIO | None = None) -> str:
@@ -42,9 +52,9 @@ def show_once(client: ControlClient, out: TextIO | None = None) -> str:
 
 
 def can_draw(out: TextIO | None) -> bool:
-    """Return whether stdout can encode the characters of the bars."""
+    """Return whether stdout can encode the characters of the bars and keys."""
     try:
-        "".join(part.drawn for part in PARTS).encode(getattr(out, "encoding", None) or "ascii")
+        "".join(("↑↓", *(part.drawn for part in PARTS))).encode(getattr(out, "encoding", None) or "ascii")
     except (UnicodeEncodeError, LookupError):
         return False
     return True
@@ -52,7 +62,7 @@ def can_draw(out: TextIO | None) -> bool:
 
 def is_interactive(term: str | None) -> bool:
     """Return whether stdin and stdout are a terminal that can be redrawn. `term` is the value of TERM."""
-    if os.name != "posix" or term in (None, "dumb"):
+    if find_spec("termios") is None or term in (None, "dumb"):  # Windows has no termios
         return False
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
 
@@ -64,6 +74,7 @@ def run(client: ControlClient, *, color: bool = True) -> int:
     """
     state = read(client)
     state.counts = None
+    navigation = Navigation()
     with Terminal(color=color) as terminal:
         events: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
 
@@ -74,17 +85,19 @@ def run(client: ControlClient, *, color: bool = True) -> int:
         follower = threading.Thread(target=_follow, args=(client, state, tell), name="kafkalet-top", daemon=True)
         follower.start()
         drawn_s = 0.0
-        while not terminal.is_stopping:
+        while not terminal.is_stopping and not navigation.is_done:
             with contextlib.suppress(queue.Empty):
                 while True:
                     events.get_nowait()()
             width, height = terminal.size()
-            view = View(state, width, height, unicode=can_draw(sys.stdout))
+            view = View(state, width, height, navigation, unicode=can_draw(sys.stdout))
             terminal.draw(view.lines(elapsed_s()))
             drawn_s = elapsed_s()
-            terminal.wait(TICK_S)
-            while not terminal.is_stopping and (left_s := drawn_s + DRAW_S - elapsed_s()) > 0:
-                terminal.wait(left_s)
+            keys = terminal.wait(TICK_S)
+            while not keys and not terminal.is_stopping and (left_s := drawn_s + DRAW_S - elapsed_s()) > 0:
+                keys = terminal.wait(left_s)
+            for key in keys:
+                navigation.press(key)
     return terminal.status
 
 
@@ -175,20 +188,24 @@ class Terminal:
         with contextlib.suppress(BlockingIOError, OSError):
             self._waker.send(b"x")
 
-    def wait(self, timeout_s: float) -> None:
-        """Wait for a key, a signal or `wake`."""
+    def wait(self, timeout_s: float) -> list[str]:
+        """Wait for keys, a signal or `wake`. Return the keys."""
         ready, _, _ = select.select([sys.stdin, self._wakes], [], [], timeout_s)
         if self._wakes in ready:
             self._wakes.recv(4096)
-        if sys.stdin in ready:
-            keys = os.read(sys.stdin.fileno(), 1024)
-            if not keys or b"q" in keys.lower():  # no keys: the terminal is gone
-                self.is_stopping = True
+        if sys.stdin not in ready:
+            return []
+        data = os.read(sys.stdin.fileno(), 1024)
+        if not data:  # the terminal is gone
+            self.is_stopping = True
+        return [KEYS.get(key, key) for key in KEY.findall(data.decode(errors="ignore"))]
 
     def draw(self, lines: Sequence[Line]) -> None:
-        """Draw lines from the top of the screen."""
-        rows = [f"{painted(line, color=self._color)}\x1b[K" for line in lines]
-        self._write("\x1b[H" + "\n".join(rows) + "\x1b[J")
+        """Draw the lines of the screen.
+
+        Each is erased first: after a line that is as wide as the terminal, many terminals would erase its last column.
+        """
+        self._write("\x1b[H" + "\n".join(f"\x1b[K{painted(line, color=self._color)}" for line in lines))
 
     def _write(self, text: str) -> None:
         try:

@@ -26,7 +26,7 @@ from .every import for_every
 
 FLOORS: dict[str, tuple[str, ...]] = {
     "kafkalet": (
-        "clock garbage jaas locking properties suggestions version",  # know nothing of Kafka's messages
+        "clock garbage jaas locking properties suggestions units version",  # know nothing of Kafka's messages
         "protocol",  # bytes and values: no files, no sockets
         "sasl_client",  # a client logs in
         "client_security",  # TLS and SASL of a client, from its properties

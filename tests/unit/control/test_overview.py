@@ -8,15 +8,14 @@ from kafkalet.control.overview import (
     BOLD,
     RED,
     Line,
+    Navigation,
     Span,
     State,
     View,
     clipped,
-    duration,
     fit,
     painted,
     plain,
-    size,
     wide,
 )
 
@@ -56,8 +55,10 @@ def state_of(*topics: dict[str, Any], **items: list[Any]) -> State:
     return state
 
 
-def shown(state: State, width: int = 120, rows: int | None = None, *, unicode: bool = True) -> list[str]:
-    return [painted(line, color=False) for line in View(state, width, rows, unicode=unicode).lines(0.0)]
+def shown(
+    state: State, width: int = 120, rows: int | None = None, chosen: Navigation | None = None, *, unicode: bool = True
+) -> list[str]:
+    return [painted(line, color=False) for line in View(state, width, rows, chosen, unicode=unicode).lines(0.0)]
 
 
 def row(state: State, name: str, **options: Any) -> str:
@@ -102,25 +103,25 @@ def test_rates_are_averages_of_the_last_seconds() -> None:
 
 def test_bar_has_the_four_parts_of_a_log() -> None:
     state = state_of(topic("t", partition(0, (10, 20, 25, 30))))
-    assert "··········██████████▒▒▒▒▒░░░░░" in row(state, "t ")
-    assert "..........##########~~~~~?????" in row(state, "t ", unicode=False)
+    assert "··········██████████▒▒▒▒▒░░░░░" in row(state, "t-0")
+    assert "..........##########~~~~~?????" in row(state, "t-0", unicode=False)
 
 
 def test_bars_of_a_topic_have_one_scale() -> None:
     state = state_of(topic("t", partition(0, (0, 30, 30, 30)), partition(1, (0, 10, 10, 10))))
-    first, second = (line for line in shown(state) if "█" in line and "start" not in line and "stable" not in line)
+    first, second = row(state, "t-0"), row(state, "t-1")
     assert (first.count("█"), second.count("█")) == (30, 10)
 
 
 def test_bar_of_a_log_far_from_0_does_not_begin_at_0() -> None:
     state = state_of(topic("t", partition(0, (1_000_000, 1_000_100, 1_000_100, 1_000_100))))
-    assert row(state, "t ").count("█") == 24
+    assert row(state, "t-0").count("█") == 24
 
 
 def test_partition_without_leader_is_shown() -> None:
     state = state_of(topic("t", partition(0, (None, None, None, None), leader=None, isr=[], size_bytes=None)))
-    assert "no leader" in row(state, "t ")
-    assert row(state, "t ").endswith("none    none of 1")
+    assert "no leader" in row(state, "t-0")
+    assert row(state, "t-0").endswith("none    none of 1")
 
 
 def test_internal_topics_are_left_out() -> None:
@@ -139,7 +140,7 @@ def test_open_transactions_are_first() -> None:
     done = {"transactional_id": "a", "state": "CompleteCommit", "started_ms": 1, "timeout_ms": 60_000, "partitions": []}
     begun = done | {"transactional_id": "b", "state": "Ongoing", "partitions": [{"topic": "t", "partition": 0}]}
     lines = shown(state_of(transactions=[done, begun]))
-    first = lines.index("TRANSACTIONS") + 2
+    first = next(index for index, line in enumerate(lines) if line.startswith("TRANSACTIONS")) + 1
     assert [line.split()[0] for line in lines[first : first + 2]] == ["b", "a"]
 
 
@@ -148,7 +149,7 @@ def test_stopped_broker_and_advanced_clock_are_in_the_first_line() -> None:
     state.apply("clock", {"now_ms": 0, "ahead_ms": 7_199_999}, 0.0)  # measured, with an accuracy of two milliseconds
     first = shown(state)[0]
     assert "brokers 1 2 stopped" in first
-    assert first.endswith("(+2 h 0 min)")
+    assert first.endswith("(+2 h)")
 
 
 def test_lost_connection_is_in_the_second_line() -> None:
@@ -164,24 +165,141 @@ def test_control_characters_of_clients_do_not_reach_the_terminal() -> None:
     assert "\\x1b[2Jx\\x9b Fetch v1 -> ok\\r\\n" in shown(state)[-1]
 
 
+def full_state(*, topics: int = 1000, groups: int = 30, transactions: int = 20) -> State:
+    """Return a state in which each section has more rows than fit."""
+    state = state_of(
+        *(topic(f"topic-{index:04}", partition()) for index in range(topics)),
+        groups=[
+            {"group_id": f"group-{index:02}", "state": "Empty", "members": [], "offsets": [], "lag": 0}
+            for index in range(groups)
+        ],
+        transactions=[
+            {"transactional_id": f"pay-{index:02}", "state": "Ongoing", "started_ms": -1, "timeout_ms": 60_000}
+            | {"partitions": [{"topic": "t", "partition": 0}]}
+            for index in range(transactions)
+        ],
+        faults=[{"id": index, "fired": 0, "text": f"fault({index})"} for index in range(5)],
+    )
+    state.apply("requests", {"requests": [], "skipped": 0}, 0.0)
+    requests = [request(f"client=c{index} Fetch v1 -> ok", api=f"AnApiWithALongName{index}") for index in range(100)]
+    state.apply("requests", {"requests": requests, "skipped": 0}, 0.0)
+    return state
+
+
+TITLES = ("TOPICS", "GROUPS", "TRANSACTIONS", "FAULTS", "REQUESTS PER SECOND", "LAST REQUESTS")
+
+
+def rows_of(lines: list[str]) -> dict[str, list[str]]:
+    """Return the rows of each section of a screen."""
+    found: dict[str, list[str]] = {}
+    for line in lines[1:-1]:
+        if line.startswith(TITLES):
+            rows = found.setdefault(next(title for title in TITLES if line.startswith(title)), [])
+        elif line:
+            rows.append(line)
+    return found
+
+
 @pytest.mark.parametrize("width", [20, 60, 80, 200])
-@pytest.mark.parametrize("rows", [1, 5, 12, 24, 60])
+@pytest.mark.parametrize("rows", [1, 2, 5, 12, 24, 60])
 def test_view_fits_into_its_size(width: int, rows: int) -> None:
-    groups = [
-        {"group_id": f"group-{index}", "state": "Empty", "members": [], "offsets": [], "lag": 0} for index in range(30)
-    ]
-    state = state_of(*(topic(f"topic-{index}", partition(0), partition(1)) for index in range(40)), groups=groups)
-    state.apply("requests", {"requests": [request("x" * 300)] * 100, "skipped": 0}, 0.0)
-    lines = shown(state, width, rows)
-    assert len(lines) <= rows
+    lines = shown(full_state(), width, rows)
+    assert len(lines) == rows
     assert all(wide(line) <= width for line in lines)
 
 
-def test_shortened_section_shows_the_number_of_hidden_lines() -> None:
-    state = state_of(*(topic(f"topic-{index:02}", partition()) for index in range(40)))
-    lines = shown(state, 120, 24)
-    shown_topics = [line for line in lines if line.startswith("topic-")]
-    assert f"... {40 - len(shown_topics)} more" in lines
+def test_each_section_has_two_rows_before_another_has_a_third() -> None:
+    for rows in range(20, 50):
+        sizes = [len(found) for found in rows_of(shown(full_state(), 80, rows)).values()]
+        assert len(sizes) == len(TITLES)
+        assert min(sizes) >= 2 or max(sizes) <= 2
+
+
+def test_terminal_of_80_by_24_shows_rows_of_every_section() -> None:
+    sizes = [len(found) for found in rows_of(shown(full_state(), 80, 24)).values()]
+    assert (len(sizes), min(sizes), sum(sizes)) == (len(TITLES), 2, 24 - 2 - len(TITLES))
+
+
+def test_section_without_rows_is_the_first_to_go() -> None:
+    state = full_state(topics=0)
+    assert "TOPICS: none" in shown(state, 80, 24)
+    assert "TOPICS" not in rows_of(shown(state, 80, 12))
+
+
+def test_header_says_which_rows_are_visible() -> None:
+    assert shown(full_state(), 80, 24)[1].startswith("TOPICS 1-3/1000 ")
+
+
+def test_columns_of_80_by_24_are_not_cut() -> None:
+    header, first = shown(full_state(), 80, 24)[1:3]
+    assert (header.split()[-3:], first.split()[-2:]) == (["leader", "in", "sync"], ["1", "1"])
+
+
+# Keys
+
+
+def pressed(state: State, *keys: str, rows: int = 24) -> list[str]:
+    """Return the screen after keys."""
+    chosen = Navigation()
+    lines = shown(state, 80, rows, chosen)
+    for key in keys:
+        chosen.press(key)
+        lines = shown(state, 80, rows, chosen)
+    return lines
+
+
+@pytest.mark.parametrize(
+    ("keys", "first"),
+    [
+        (["down"], 1),
+        (["page down", "page down"], 6),
+        (["end"], 997),
+        (["end", "down", "up"], 996),
+        (["page down", "home"], 0),
+        (["up", "down"], 1),
+    ],
+)
+def test_section_is_scrolled_within_its_rows(keys: list[str], first: int) -> None:
+    rows = rows_of(pressed(full_state(), *keys))["TOPICS"]
+    assert (rows[0].split()[0], len(rows)) == (f"topic-{first:04}-0", 3)
+
+
+def test_tab_selects_the_section_that_is_scrolled() -> None:
+    screen = pressed(full_state(), "tab", "tab", "back tab", "down")
+    assert rows_of(screen)["GROUPS"][0].startswith("group-01")
+    assert screen[-1].endswith("scroll groups")
+
+
+def test_enter_enlarges_the_selected_section_until_it_is_pressed_again() -> None:
+    screen = pressed(full_state(), "tab", "enter")
+    assert {title: len(rows) for title, rows in rows_of(screen).items()} == {"GROUPS": 21}
+    assert pressed(full_state(), "tab", "enter", "enter")[1:] == pressed(full_state(), "tab")[1:]
+
+
+def test_filter_keeps_the_rows_that_contain_it() -> None:
+    screen = pressed(full_state(), "/", *"OUP-1", "backspace", *"07", "enter")
+    assert rows_of(screen)["GROUPS"][0].startswith("group-07")
+    assert "TRANSACTIONS" not in rows_of(screen)
+    assert screen[-1].startswith("filter: OUP-07  Esc clear  q quit")
+    assert pressed(full_state(), "/", *"OUP-07", "enter", "escape")[1:] == pressed(full_state())[1:]
+
+
+def test_q_ends_the_view_unless_it_is_part_of_the_filter() -> None:
+    chosen = Navigation()
+    for key in ("/", "q"):
+        chosen.press(key)
+    assert (chosen.filter, chosen.is_done) == ("q", False)
+    chosen.press("enter")
+    chosen.press("q")
+    assert chosen.is_done
+
+
+def test_selection_moves_to_another_section_when_its_rows_are_gone() -> None:
+    state, chosen = full_state(), Navigation()
+    shown(state, 80, 24, chosen)
+    chosen.press("tab")
+    state.apply("groups", {"groups": [], "removed": [f"group-{index:02}" for index in range(30)]}, 0.0)
+    assert shown(state, 80, 24, chosen)[-1].endswith("scroll topics")
 
 
 # Texts
@@ -203,19 +321,5 @@ def test_styles_are_ansi_codes_if_there_is_color() -> None:
     assert painted(line, color=False) == "ab"
 
 
-def test_numbers_are_short() -> None:
-    assert [size(each) for each in (None, 0, 999, 1500, 20_000, 5 << 30)] == [
-        "-",
-        "0 B",
-        "999 B",
-        "1.5 kB",
-        "20 kB",
-        "5.0 GB",
-    ]
-    assert [duration(each) for each in (0, 61_000, 7_260_000, 259_200_000)] == [
-        "0 s",
-        "1 min 1 s",
-        "2 h 1 min",
-        "3 d 0 h",
-    ]
+def test_control_characters_are_escaped() -> None:
     assert plain("a\tb\u202e") == "a\\tb\\u202e"

@@ -12,6 +12,7 @@ import termios
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from confluent_kafka import Producer
@@ -48,7 +49,7 @@ def test_state_is_printed_once_if_output_is_no_terminal(api: Asking, capsys: pyt
     shown = capsys.readouterr().out
     lines = shown.splitlines()
     assert lines[0].startswith("kafkalet  Kafka newest  brokers 1 2  127.0.0.1:")
-    assert next(line for line in lines if line.startswith("orders")).split()[3:7] == ["0", "1", "1", "1"]
+    assert next(line for line in lines if line.startswith("orders-0")).split()[2:6] == ["0", "1", "1", "1"]
     assert "not fired  fault('Fetch', delay=1)" in lines
     assert any(line.startswith("Produce 1 ") or " Produce 1" in line for line in lines)
     assert any("shop Produce v" in line for line in lines[lines.index("LAST REQUESTS") :])
@@ -62,7 +63,7 @@ def test_url_and_token_come_from_the_environment(
         monkeypatch.setenv("KAFKALET_CONTROL", found.control.url)
         monkeypatch.setenv("KAFKALET_CONTROL_TOKEN", TOKEN)
         assert main(["--once"]) == 0
-    assert "no topics" in capsys.readouterr().out
+    assert "TOPICS: none" in capsys.readouterr().out
 
 
 def test_missing_or_wrong_url_is_a_usage_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,7 +91,7 @@ def test_help_names_the_options(capsys: pytest.CaptureFixture[str]) -> None:
 class Terminal:
     """A terminal in which `kafkalet top` runs."""
 
-    def __init__(self, *arguments: str, rows: int = 30, columns: int = 110) -> None:
+    def __init__(self, *arguments: str, rows: int = 30, columns: int = 110, term: str = "xterm") -> None:
         self.ours, self._theirs = pty.openpty()
         self.resize(rows, columns)
         self.modes = termios.tcgetattr(self._theirs)
@@ -99,7 +100,7 @@ class Terminal:
             stdin=self._theirs,
             stdout=self._theirs,
             stderr=self._theirs,
-            env=os.environ | {"TERM": "xterm", "PYTHONIOENCODING": "utf-8", "COLUMNS": "80", "LINES": "24"},
+            env=os.environ | {"TERM": term, "PYTHONIOENCODING": "utf-8", "COLUMNS": "80", "LINES": "24"},
             start_new_session=True,
         )
         self.shown = b""
@@ -118,7 +119,7 @@ class Terminal:
 
     def screen(self) -> str:
         """Return the text of the last screen that has been drawn completely."""
-        screens = [each for each in self.shown.split(b"\x1b[H") if each.endswith(b"\x1b[J") or NORMAL_SCREEN in each]
+        screens = [each for each in self.shown.split(b"\x1b[H") if b"PgUp" in each or b"filter: " in each]
         return ANSI.sub(b"", screens[-1]).decode() if screens else ""
 
     def end(self) -> int:
@@ -143,8 +144,8 @@ class Terminal:
 
 
 @contextmanager
-def terminal(*arguments: str, rows: int = 30, columns: int = 110) -> Iterator[Terminal]:
-    found = Terminal(*arguments, rows=rows, columns=columns)
+def terminal(*arguments: str, **options: Any) -> Iterator[Terminal]:
+    found = Terminal(*arguments, **options)
     try:
         yield found
     finally:
@@ -153,7 +154,7 @@ def terminal(*arguments: str, rows: int = 30, columns: int = 110) -> Iterator[Te
 
 def test_terminal_shows_changes_until_q(api: Asking) -> None:
     with terminal("--control", api.control.url) as shown:
-        shown.wait_for("no topics")
+        shown.wait_for("TOPICS: none")
         produce(api, "orders")
         screen = shown.wait_for("shop Produce")
         assert "orders" in screen
@@ -164,7 +165,7 @@ def test_terminal_shows_changes_until_q(api: Asking) -> None:
         api.post("/v1/brokers/2/stop")
         shown.wait_for("2 stopped")
         api.post("/v1/clock/advance", {"days": 3})
-        shown.wait_for("(+3 d 0 h)")
+        shown.wait_for("(+3 d)")
         assert shown.shown.startswith(SCREEN)
         os.write(shown.ours, b"q")
         assert shown.end() == 0
@@ -175,7 +176,7 @@ def test_terminal_shows_changes_until_q(api: Asking) -> None:
 def test_signal_restores_the_terminal(api: Asking, name: str) -> None:
     number = getattr(signal, name)
     with terminal("--control", api.control.url) as shown:
-        shown.wait_for("no topics")
+        shown.wait_for("TOPICS: none")
         shown.process.send_signal(number)
         assert shown.end() == 128 + number
         assert shown.is_restored
@@ -184,17 +185,35 @@ def test_signal_restores_the_terminal(api: Asking, name: str) -> None:
 def test_terminal_is_drawn_again_in_its_new_size(api: Asking) -> None:
     api.cluster.topic("t").create(20)
     with terminal("--control", api.control.url, rows=40, columns=120) as shown:
-        assert len(shown.wait_for("LAST REQUESTS").splitlines()) > 20
+        assert len(shown.wait_for("t-19 ").splitlines()) == 40
         shown.resize(12, 60)
         shown.process.send_signal(signal.SIGWINCH)
-        lines = shown.wait_for("more").splitlines()
-        assert len(lines) <= 12
+        lines = shown.wait_for("TOPICS 1-7/20").splitlines()
+        assert len(lines) == 12
         assert max(map(len, lines)) <= 60
+
+
+def test_keys_scroll_and_filter_the_view(api: Asking) -> None:
+    for name in ("orders", "payments"):
+        api.cluster.topic(name).create(20)
+    with terminal("--control", api.control.url, rows=24, columns=80) as shown:
+        assert "orders-0 " in shown.wait_for("scroll topics")
+        os.write(shown.ours, b"\x1b[6~")
+        assert "orders-0 " not in shown.wait_for("TOPICS 20-38/40")
+        os.write(shown.ours, b"\x1b[B\x1bOF")
+        shown.wait_for("payments-19 ")
+        os.write(shown.ours, b"/quay\x7fx\x1b")
+        shown.wait_for("q quit")
+        os.write(shown.ours, b"/pay\r")
+        assert "orders" not in shown.wait_for("filter: pay  Esc clear")
+        os.write(shown.ours, b"q")
+        assert shown.end() == 0
+        assert shown.is_restored
 
 
 def test_stopped_process_gives_the_terminal_back_until_it_continues(api: Asking) -> None:
     with terminal("--control", api.control.url) as shown:
-        shown.wait_for("no topics")
+        shown.wait_for("TOPICS: none")
         shown.process.send_signal(signal.SIGTSTP)
         while NORMAL_SCREEN not in shown.shown:
             shown.shown += os.read(shown.ours, 65536)
@@ -202,7 +221,7 @@ def test_stopped_process_gives_the_terminal_back_until_it_continues(api: Asking)
         assert termios.tcgetattr(shown.ours)[3] & termios.ICANON
         shown.shown = b""
         shown.process.send_signal(signal.SIGCONT)
-        shown.wait_for("no topics")
+        shown.wait_for("TOPICS: none")
         os.write(shown.ours, b"q")
         assert shown.end() == 0
         assert shown.is_restored
@@ -212,23 +231,31 @@ def test_lost_connection_is_shown_until_the_broker_is_back() -> None:
     with asking() as first:
         port = first.control.port
         with terminal("--control", first.control.url) as shown:
-            shown.wait_for("no topics")
+            shown.wait_for("TOPICS: none")
             first.control.close()
             shown.wait_for("trying again")
             with asking(control_port=port) as second:
                 second.cluster.topic("again").create()
-                assert "trying again" not in shown.wait_for("again  ")
+                assert "trying again" not in shown.wait_for("again-0")
 
 
 def test_view_without_colors_has_no_ansi_colors(api: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     with terminal("--control", api.control.url) as shown:
-        shown.wait_for("no topics")
+        shown.wait_for("TOPICS: none")
         assert not re.search(rb"\x1b\[\d*m", shown.shown)
 
 
-def test_state_is_printed_once_on_a_dumb_terminal(api: Asking) -> None:
+def test_state_is_printed_once_on_request(api: Asking) -> None:
     with terminal("--control", api.control.url, "--once") as shown:
         assert shown.end() == 0
-        assert b"no topics" in shown.shown
+        assert shown.shown.startswith(b"kafkalet  Kafka ")
+        assert b"TOPICS: none" in shown.shown
+
+
+def test_terminal_that_cannot_be_redrawn_shows_the_state_once_and_says_so(api: Asking) -> None:
+    with terminal("--control", api.control.url, term="dumb") as shown:
+        assert shown.end() == 0
+        assert shown.shown.startswith(b"kafkalet: this terminal cannot be redrawn, so top shows the state once\r\n")
+        assert b"TOPICS: none" in shown.shown
         assert SCREEN not in shown.shown
