@@ -40,36 +40,12 @@ class Snippet(NamedTuple):
     line: int
     language: str
     text: str
+    origin: str = ""
+    """The file that contains the text, and its section, as in `examples/go/recipes_test.go:wait`; else empty."""
 
     @property
     def name(self) -> str:
         return f"{self.file}:{self.line}"
-
-    @property
-    def included(self) -> str:
-        """The path of the file that the snippet includes (`--8<-- "examples/..."`), or an empty string."""
-        return self._inclusion[0]
-
-    @property
-    def section(self) -> str:
-        """The section of the file that the snippet includes (`--8<-- "examples/...:section"`), or an empty string."""
-        return self._inclusion[1]
-
-    @property
-    def _inclusion(self) -> tuple[str, str]:
-        found = re.fullmatch(r'--8<-- "([^":]+):?([^"]*)"\n', self.text)
-        return (found[1], found[2]) if found else ("", "")
-
-    def included_text(self) -> str:
-        """Return what the snippet includes. Raises ValueError if the file has no such section."""
-        text = (ROOT / self.included).read_text()
-        if not self.section:
-            return text
-        mark = rf"^[^\n]*--8<-- \[{{}}:{self.section}\]\n"
-        found = re.search(mark.format("start") + "(.*?)" + mark.format("end"), text, re.MULTILINE | re.DOTALL)
-        if found is None:
-            raise ValueError(f"{self.included} has no section {self.section}")
-        return found[1]
 
     @property
     def needs_spark(self) -> bool:
@@ -79,9 +55,10 @@ class Snippet(NamedTuple):
 def snippets(document: Path) -> list[Snippet]:
     """Return all fenced code blocks of a document, in order."""
     file, text = document.relative_to(ROOT).as_posix(), document.read_text()
+    fence = r"^(?:<!-- generated: file ([^\n]+) -->\n)?^```([^\n]*)\n(.*?)^```$"
     return [
-        Snippet(file, text[: found.start()].count("\n") + 1, found[1], found[2])
-        for found in re.finditer(r"^```([^\n]*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+        Snippet(file, text[: found.start(2)].count("\n") + 1, found[2], found[3], found[1] or "")
+        for found in re.finditer(fence, text, re.MULTILINE | re.DOTALL)
     ]
 
 

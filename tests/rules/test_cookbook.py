@@ -39,15 +39,14 @@ def test_recipes_have_the_same_order_as_in_python(page: str) -> None:
 @pytest.mark.parametrize("page", OTHERS)
 def test_page_includes_every_section_of_its_file(page: str) -> None:
     recipes = snippets(COOKBOOK / f"{page}.md")
-    [file] = {recipe.included for recipe in recipes}
+    [file] = {recipe.origin.partition(":")[0] for recipe in recipes}
     sections = re.findall(r"\[start:(\w+)\]", (ROOT / file).read_text(encoding="utf-8"))
-    assert sorted(recipe.section for recipe in recipes) == sorted(sections)
+    assert sorted(recipe.origin.partition(":")[2] for recipe in recipes) == sorted(sections)
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=[recipe.name for recipe in RECIPES])
 def test_recipe_is_short(recipe: Snippet) -> None:
-    text = recipe.included_text() if recipe.included else recipe.text
-    lines = [line for line in text.splitlines() if line.strip() and not line.strip().startswith(NOT_COUNTED)]
+    lines = [line for line in recipe.text.splitlines() if line.strip() and not line.strip().startswith(NOT_COUNTED)]
     assert len(lines) <= LONGEST
     assert max(map(len, lines)) <= 120
 

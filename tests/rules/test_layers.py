@@ -83,7 +83,10 @@ FLOORS: dict[str, tuple[str, ...]] = {
     ),
     "kafkalet.protocol": ("records", "messages"),  # messages carry records
     "kafkalet.storage": ("cleaning",),  # rewrites the segments of a log, which does not know it
-    "tools": ("recording",),  # plays scenarios at Apache Kafka, and judges the transcripts; may import all of kafkalet
+    "tools": (
+        "recording",  # plays scenarios at Apache Kafka, and judges the transcripts; may import all of kafkalet
+        "reference",  # parts of the documentation, from all of it
+    ),
     "tools.recording": ("scenarios",),  # produce steps
 }
 """The folders in each folder, from the ground up; in the first two, also the files."""
@@ -272,6 +275,7 @@ ENVIRONMENT = {
     "kafkalet_conformance.clients.drivers.contract",
     "kafkalet_spark.requirements",
     "kafkalet_spark.session",
+    "tools.reference.sources",
 }
 """The modules that may read environment variables: for a command, temporary directories and JAVA_HOME."""
 

@@ -39,14 +39,14 @@ NOT_RUN = {
     "let producer": "lines of a Rust program; only their syntax is checked",
 }
 """The first words of snippets that are not run, and the reason."""
-SHOWN = ("text", "properties")
-"""Languages of code blocks that are not run: command output and usage, and properties of clients."""
+SHOWN = ("text", "properties", "py")
+"""Languages of code blocks that are not run: command output and usage, properties of clients, and signatures."""
 
 
 def reason_not_to_run(snippet: Snippet) -> str | None:
     if snippet.file == "docs/tutorial.md":
         return "tests/rules/test_tutorial.py runs its snippets in order"
-    if snippet.included:
+    if snippet.origin:
         return "tests/clients/test_toolchain_examples.py runs it"
     return next((reason for begin, reason in NOT_RUN.items() if snippet.text.startswith(begin)), None)
 
@@ -126,20 +126,15 @@ def test_every_snippet_is_run_or_listed() -> None:
 
 
 def not_run(*languages: str) -> pytest.MarkDecorator:
-    chosen = [each for each in ALL if each.language in languages and reason_not_to_run(each) and not each.included]
+    chosen = [each for each in ALL if each.language in languages and reason_not_to_run(each) and not each.origin]
     assert chosen
     return pytest.mark.parametrize("snippet", chosen, ids=[snippet.name for snippet in chosen])
 
 
-INCLUDED = [each for each in ALL if each.included]
-
-
-@pytest.mark.parametrize("snippet", INCLUDED, ids=[f"{each.included}:{each.section}" for each in INCLUDED])
-def test_included_text_belongs_to_a_client_or_an_example_that_is_run(snippet: Snippet) -> None:
-    assert snippet.included_text()
-    top, language, *_ = snippet.included.split("/")
-    assert top in ("clients", "examples")
-    assert language in ("java", "go", "node")
+def test_texts_of_files_belong_to_a_client_or_an_example_that_is_run() -> None:
+    origins = {each.origin.split(":")[0] for each in ALL if each.origin}
+    assert origins
+    assert [name for name in origins if not re.match(r"(clients|examples)/(java|go|node)/", name)] == []
 
 
 def needs(tool: str) -> str:
@@ -264,14 +259,8 @@ def test_failing_shell_snippet_is_reported(tmp_path: Path, text: str, runs: bool
 
 def test_snippets_are_found_with_their_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.rules.snippets.ROOT", tmp_path)
-    (tmp_path / "a.md").write_text("one\n\n```sh\nls\n```\ntext\n```python\nx = 1\n\ny = 2\n```\n")
+    (tmp_path / "a.md").write_text(
+        "one\n\n```sh\nls\n```\n<!-- generated: file a.go:b -->\n```go\nx = 1\n\ny = 2\n```\n"
+    )
     found = snippets(tmp_path / "a.md")
-    assert found == [Snippet("a.md", 3, "sh", "ls\n"), Snippet("a.md", 7, "python", "x = 1\n\ny = 2\n")]
-
-
-def test_section_of_a_file_is_included(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.rules.snippets.ROOT", tmp_path)
-    (tmp_path / "a.go").write_text("// --8<-- [start:one]\none\n// --8<-- [end:one]\n// --8<-- [start:two]\n")
-    assert Snippet("a.md", 1, "go", '--8<-- "a.go:one"\n').included_text() == "one\n"
-    with pytest.raises(ValueError, match=r"a\.go has no section two"):
-        Snippet("a.md", 1, "go", '--8<-- "a.go:two"\n').included_text()
+    assert found == [Snippet("a.md", 3, "sh", "ls\n"), Snippet("a.md", 7, "go", "x = 1\n\ny = 2\n", "a.go:b")]

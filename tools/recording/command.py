@@ -25,8 +25,8 @@ HELP = """usage: python -m tools.recording record RELEASE --bootstrap HOST:PORT 
 `record` performs the scenarios against a broker of Apache Kafka, and writes its responses as those
 of the release. Each scenario is performed twice; it is not recorded if a response changes. `record`
 prints the differences from the earlier recording, or from that of the release before. `review`
-prints the differences between two recorded releases. `index` writes the catalogue of the recordings
-and the pages about them, which `record` does as well.
+prints the differences between two recorded releases. `index` writes the catalog of the recordings,
+which `record` does as well.
 
 {options}
 

@@ -1,4 +1,4 @@
-"""Write recordings/index.json, the catalogue of the recorded scenarios, and the pages about it in docs/.
+"""Write recordings/index.json, the catalog of the recorded scenarios.
 
     python -m tools.recording index
 
@@ -22,7 +22,6 @@ from kafkalet_conformance.transcripts import (
     write_archive,
 )
 
-from . import errors_page, scenarios_page
 from .scenarios import definitions
 
 
@@ -70,10 +69,8 @@ def sort_archives() -> None:
 
 
 def main() -> None:
-    """Write the archives, the index and the pages."""
+    """Write the archives and the index."""
     sort_archives()
     (RECORDINGS / INDEX).write_text(text(), encoding="utf-8")
     scenarios.cache_clear()
     forget()
-    scenarios_page.write()
-    errors_page.write()

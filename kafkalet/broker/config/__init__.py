@@ -22,5 +22,5 @@ entries.py, documentation.py      the entries that DescribeConfigs returns
 dynamic.py                        checks changes of broker properties (apis/parts/config_changes.py)
 release.py, rule.py               differences between Kafka releases
 
-docs/configuration.md is generated from the tables: python -m tests.unit.broker.config.configuration_page
+docs/configuration.md is generated from the tables: python -m tools.reference
 """

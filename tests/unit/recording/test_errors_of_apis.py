@@ -3,8 +3,8 @@
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.releases import versions_of
 from tools.recording.errors_of_apis import REASONS, errors_of_apis
-from tools.recording.errors_page import RELEASES
 from tools.recording.witnesses import witnesses
+from tools.reference.recorded_errors import RELEASES
 
 ANYWHERE = {Code.UNKNOWN_SERVER_ERROR, Code.ILLEGAL_SASL_STATE}
 BEFORE_ZOOKEEPER_WAS_REMOVED = {("OffsetFetch", Code.UNKNOWN_TOPIC_OR_PARTITION)}

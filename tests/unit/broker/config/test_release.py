@@ -8,8 +8,6 @@ from kafkalet.broker.config.release import RULES, Release, UnknownRelease
 from kafkalet.protocol.releases import NEWEST, RELEASES
 from kafkalet.storage.config import LogRules
 
-from .differences_page import COMMAND, PAGE, page
-
 
 @pytest.mark.parametrize("name", RELEASES)
 def test_every_named_release_can_be_emulated(name: str) -> None:
@@ -59,8 +57,3 @@ def test_rules_of_logs_are_those_of_the_release() -> None:
 
 def test_default_values_of_log_rules_are_those_of_the_last_release() -> None:
     assert Release.of().log_rules == LogRules()
-
-
-def test_compatibility_page_is_up_to_date() -> None:
-    text = PAGE.read_text(encoding="utf-8")
-    assert text == page(text), f"docs/compatibility.md is out of date; run {COMMAND}"

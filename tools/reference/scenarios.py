@@ -1,49 +1,20 @@
-"""Write docs/conformance-scenarios.md, which lists every recorded scenario with its claim.
-
-python -m tools.recording index
-"""
+"""The recorded scenarios with their claims, for docs/conformance-scenarios.md."""
 
 import re
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 from kafkalet_conformance.catalogue import AREAS, LEVELS, Scenario, scenarios
 
-COMMAND = "python -m tools.recording index"
-FILE = Path(__file__).parents[2] / "docs" / "conformance-scenarios.md"
 
-OPENING = f"""---
-hide: [toc]
----
-
-# Conformance scenarios
-
-<!-- Written by `{COMMAND}` from the catalogue of scenarios; do not edit. -->
-
-[`kafkalet conform`](conformance.md) judges a broker with these scenarios. Each scenario sends requests to the broker
-and compares the responses with the recorded ones of Apache Kafka. The claim says what Apache Kafka does.
-
-The level says how serious a difference is:
-
-- `must`: if a broker differs, clients lose, repeat or misread records, or stop;
-- `should`: a client or a tool sees the difference;
-- `detail`: only a comparison of single fields shows the difference.
-
-The sources are Kafka Improvement Proposals, and classes and methods of Kafka without their packages; the full names are
-in `conformance/kafkalet_conformance/recordings/index.json`. The APIs are listed with the lowest and
-highest version that has recorded responses.
-"""
-
-
-def page() -> str:
-    """Return the text of the page."""
+def text() -> str:
+    """Return the number of scenarios of each area, and a table for each area."""
     areas = {area: [each for each in scenarios().values() if each.area == area] for area in AREAS}
     counted = [
         [f"`{area}`", f"[{AREAS[area].title}](#{_anchor(AREAS[area].title)})", *_counts(found)]
         for area, found in areas.items()
     ]
     total = ["", "Total", *_counts(scenarios().values())]
-    parts = [OPENING, _table(["Area", "Feature", *(f"`{level}`" for level in LEVELS), "Responses"], [*counted, total])]
+    parts = [_table(["Area", "Feature", *(f"`{level}`" for level in LEVELS), "Responses"], [*counted, total])]
     for area, found in areas.items():
         rows = [_row(each) for each in sorted(found, key=lambda each: each.name)]
         parts += [
@@ -51,11 +22,7 @@ def page() -> str:
             f"`{area}`: {AREAS[area].description}",
             _table(["Scenario", "Claim", "Level", "Sources", "APIs", "Releases"], rows),
         ]
-    return "\n\n".join(part.strip("\n") for part in parts) + "\n"
-
-
-def write() -> None:
-    FILE.write_text(page(), encoding="utf-8")
+    return "\n\n".join(part.strip("\n") for part in parts)
 
 
 def _anchor(title: str) -> str:

@@ -1,45 +1,19 @@
-"""Write docs/conformance-errors.md: the versions and errors of each API that are recorded.
-
-python -m tools.recording index
-"""
+"""The recorded versions and errors of each API, for docs/conformance-errors.md."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from kafkalet.protocol.releases import versions_of
+from tools.recording.errors_of_apis import errors_of_apis
+from tools.recording.witnesses import Witnesses, witnesses
 
-from .errors_of_apis import errors_of_apis
-from .witnesses import Witnesses, witnesses
-
-COMMAND = "python -m tools.recording index"
-FILE = Path(__file__).parents[2] / "docs" / "conformance-errors.md"
 RELEASES = ("3.9", "4.4")
 
-OPENING = f"""---
-hide: [toc]
----
 
-# Recorded versions and errors
-
-<!-- Written by `{COMMAND}` from the recordings; do not edit. -->
-
-This page lists what the [scenarios](conformance-scenarios.md) of [`kafkalet conform`](conformance.md) cover: for each
-API that brokers of Apache Kafka 3.9 and 4.4 serve to clients, the versions with a recorded response, and the errors
-that the API can return. Each error is listed with a scenario that shows it, or with the reason why requests to a
-running cluster cannot provoke it. The errors come from Kafka's message definitions and source. UNKNOWN_SERVER_ERROR is
-listed where Apache Kafka returns it.
-"""
-
-
-def page() -> str:
-    """Return the text of the page."""
+def text() -> str:
+    """Return the totals, and a section for each API."""
     known = witnesses()
-    parts = [OPENING, _totals(known), *(_section(api, known) for api in errors_of_apis())]
-    return "\n\n".join(part.strip("\n") for part in parts) + "\n"
-
-
-def write() -> None:
-    FILE.write_text(page(), encoding="utf-8")
+    parts = [_totals(known), *(_section(api, known) for api in errors_of_apis())]
+    return "\n\n".join(part.strip("\n") for part in parts)
 
 
 def served(release: str, api: str) -> range:

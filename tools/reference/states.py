@@ -1,9 +1,5 @@
-"""Draws the state machines of the broker, from their tables, into docs/architecture.md.
+"""Draws the state machines of the broker from their tables, for docs/architecture.md."""
 
-python -m tests.rules.states_page
-"""
-
-import sys
 from collections.abc import Iterable
 from enum import Enum, StrEnum
 from itertools import groupby
@@ -11,12 +7,7 @@ from itertools import groupby
 from kafkalet.broker.groups.classic import group
 from kafkalet.broker.network import connection
 from kafkalet.broker.security.sasl import authenticator
-from tests.pages import with_section
-from tests.source import ROOT
 
-PAGE = ROOT / "docs" / "architecture.md"
-COMMAND = "python -m tests.rules.states_page"
-TITLE = "\n## States\n"
 ANY = "any state"
 
 Move = tuple[str, str, str]
@@ -62,21 +53,6 @@ def drawing(moves: list[Move]) -> str:
     return "\n".join(lines)
 
 
-def section() -> str:
-    """Return the text between the title of the section and the next one."""
-    opening = f"""
-<!-- Written by `{COMMAND}` from the tables in the code; do not edit. -->
-
-Each of these tables is called `NEXT`. A move that is not in it is a bug, and raises an AssertionError.
-"""
-    return opening + "".join(f"\n{title}:\n\n```text\n{drawing(moves)}\n```\n" for title, moves in MACHINES.items())
-
-
-def page(text: str) -> str:
-    """Return the text of the page with the section as it should be."""
-    return with_section(text, TITLE, section())
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
-    sys.stdout.write(f"{PAGE.relative_to(ROOT)}\n")
+def states() -> str:
+    """Return a drawing of each state machine, below its name."""
+    return "\n\n".join(f"{title}:\n\n```text\n{drawing(moves)}\n```" for title, moves in MACHINES.items())

@@ -1,0 +1,43 @@
+"""The text of source files, and the help texts of commands."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+ROOT = Path(__file__).resolve().parents[2]
+LANGUAGES = {".go": "go", ".java": "java", ".js": "js", ".json": "json", ".xml": "xml"}
+MODULES = {"kafkalet": "kafkalet", "kafkalet-spark": "kafkalet_spark.jobs"}
+"""The modules of the commands."""
+WIDTH = "88"
+
+
+def file(path: str) -> str:
+    """Return the text of a file, or of one of its sections, as in `examples/go/orders_test.go:publish`.
+
+    A section is between the lines with `--8<-- [start:publish]` and `--8<-- [end:publish]`.
+    """
+    name, _, section = path.partition(":")
+    text = (ROOT / name).read_text(encoding="utf-8")
+    if section:
+        mark = rf"^[^\n]*--8<-- \[{{}}:{section}\]\n"
+        found = re.search(mark.format("start") + "(.*?)" + mark.format("end"), text, re.MULTILINE | re.DOTALL)
+        if found is None:
+            raise ValueError(f"{name} has no section {section}")
+        text = dedent(found[1])
+    return f"```{LANGUAGES.get(Path(name).suffix, 'text')}\n{text.rstrip()}\n```"
+
+
+def help_text(command: str, *words: str) -> str:
+    """Return the help text of a command."""
+    packages = (ROOT, ROOT / "conformance", ROOT / "spark")
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-m", MODULES[command], *words, "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"COLUMNS": WIDTH, "PYTHONPATH": os.pathsep.join(map(str, packages))},
+    )
+    return f"```text\n{done.stdout.rstrip()}\n```"
