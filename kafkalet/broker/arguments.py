@@ -56,7 +56,7 @@ def seconds(what: str, value: float) -> float:
 
 
 def check_names(what: str, given: Collection[str], allowed: Collection[str]) -> None:
-    """Raise TypeError if one of the given options does not exist. `what` has the options."""
+    """Raise TypeError if one of the given options does not exist. `what` names the object that has the options."""
     for name in given:
         if name not in allowed:
             from kafkalet.suggestions import did_you_mean
@@ -88,7 +88,7 @@ def advertised(
 
 
 def _advertised(address: tuple[str, int], brokers: int) -> tuple[str, int]:
-    """Check an advertised host and port. Each further broker needs the next higher port number."""
+    """Check an advertised host and port. Each additional broker uses the next higher port number."""
     if isinstance(address, str) or not isinstance(address, Sequence) or len(address) != 2:
         raise TypeError(f'advertise must be a host and a port, as in ("localhost", 9092), not {shown(address)}')
     host = text("the host in advertise", address[0])

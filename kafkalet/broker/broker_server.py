@@ -103,7 +103,7 @@ class BrokerServer(Broker):
             raise InvalidProperty(error.name, error.value, error.reason, text) from error
 
     def passwords_changed(self) -> None:
-        """Use the passwords in the configuration for clients that log in from now on."""
+        """Use the passwords that are now in the configuration for all later logins."""
         for listener, settings in zip(self.listeners, listeners_of(self.node.config), strict=True):
             if listener.authenticators is not None:
                 listener.authenticators.passwords_changed(settings.values)

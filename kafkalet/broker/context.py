@@ -38,7 +38,7 @@ if TYPE_CHECKING:  # imported only with SASL
 _NUMBERS = count(1)
 NEVER_LOOKED_UP = 1 << 63
 MANY_LOOKED_UP = 1000
-"""The number of partitions with looked-up offsets after which those of deleted topics are forgotten."""
+"""When offsets of this many partitions have been looked up, those of deleted topics are forgotten."""
 _REFUSALS = {
     ResourceType.TOPIC: Code.TOPIC_AUTHORIZATION_FAILED,
     ResourceType.GROUP: Code.GROUP_AUTHORIZATION_FAILED,
@@ -132,13 +132,13 @@ class Context:
         return self.broker.is_plain
 
     def repetitions_of(self, request: Hashable) -> Repetitions[Context] | None:
-        """Note a request. Return the connection's repetitions if a plan should be added now (repetitions.py)."""
+        """Record a request. Return the connection's repetitions if a plan should be added now (repetitions.py)."""
         if self.repetitions is None:
             self.repetitions = Repetitions(self.metadata.revision)
         return self.repetitions if self.repetitions.should_learn(request) else None
 
     def remember_offset(self, place: tuple[str, int], offset: int) -> None:
-        """Note an offset that the client has looked up in a partition (`looked_up_offsets`)."""
+        """Record an offset that the client has looked up in a partition (`looked_up_offsets`)."""
         known = self.looked_up_offsets
         if known is None:
             known = self.looked_up_offsets = {}
@@ -184,7 +184,7 @@ class Context:
             )
 
     def endpoints(self, nodes: Iterable[int] | None = None) -> dict[int, Endpoint]:
-        """Return the running brokers, or those in `nodes`, by id, with their addresses at the client's listener."""
+        """Return the running brokers, or those in `nodes`, keyed by id, with the addresses of the client's listener."""
         return self.metadata.endpoints_at(self.listener, nodes)
 
     @property

@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # imported with the first group or transaction
 
 
 class Coordinator(Protocol):
-    """What this module needs from a coordinator."""
+    """The methods of a coordinator that this module uses."""
 
     def loaded(self) -> dict[int, int]:
         """Return the partitions whose state is loaded, and the leader epoch in which each was loaded."""
@@ -100,8 +100,8 @@ class Coordinators:
     def partition_for(self, topic: StateTopic, key: str) -> int:
         """Return the partition of `topic` that a key maps to, after loading its state if necessary.
 
-        Raises NOT_COORDINATOR, as Kafka without a message, if this broker does not lead the partition, or if the topic
-        does not exist yet.
+        Raises NOT_COORDINATOR (without a message, as in Kafka) if this broker does not lead the partition, or if the
+        topic does not exist yet.
         """
         known = self.node.metadata.topics.get(topic.name)
         if known is None:

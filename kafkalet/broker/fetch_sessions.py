@@ -94,7 +94,7 @@ class CachedPartition:
 
 
 def identity_of(key: Key) -> tuple[str | bytes, int]:
-    """Return what identifies a partition in a session: its index, and its topic id or else its topic name."""
+    """Return the identity of a partition in a session: its index, and its topic id or, without one, its topic name."""
     topic, topic_id, index = key
     return (topic if topic_id is None else topic_id, index)
 
@@ -296,7 +296,7 @@ class FetchSessions:
     def repeat(
         self, session: FetchSession, requested: RequestedPartition, high_watermark: int, log_start_offset: int
     ) -> None:
-        """Update a session after a request for its only partition, whose response has records (`context`, `settle`)."""
+        """Do the work of `context` and `settle` for a request for the session's only partition that returns records."""
         session.last_used_ms = self.clock.now_ms()
         session.epoch = next_epoch(session.epoch)
         [(_, cached)] = session.partitions.values()

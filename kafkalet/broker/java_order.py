@@ -3,10 +3,10 @@
 Clients can see both. The hash of an id selects its partition of an internal topic. The iteration order decides which
 member gets an extra partition, which protocol wins a tie, and the order of SASL mechanisms and signed extensions.
 
-A table starts with 16 slots and doubles when it is three quarters full. The low bits of a
-key's hash select its slot; within a slot, keys stay in insertion order. The iteration order is therefore by slot, then
-by insertion, and Python's dicts already keep insertion order. (If a slot holds more than eight keys, Java turns it into
-a tree, or doubles the table if it has fewer than 64 slots. Only the doubling is modelled here.)
+A table starts with 16 slots and doubles when it is three quarters full. The low bits of a key's hash select its slot;
+within a slot, keys stay in insertion order. The iteration order is therefore by slot, then by insertion, and Python's
+dicts already keep insertion order. (If a slot holds more than eight keys, Java turns it into a tree, or doubles the
+table if it has fewer than 64 slots. Only the doubling is modeled here.)
 
 Kafka's TimelineHashMap, which holds the members of a group, works differently: it starts with 2 slots, and the high
 bits of the hash, multiplied by a constant, select the slot.

@@ -83,7 +83,7 @@ class _Parked(Delayed[T]):
 
 
 class Purgatory:
-    """The waiting requests of a broker, by the keys that they wait for.
+    """The waiting requests of a broker, registered under the keys that they wait for.
 
     `call_soon` is the event loop's method, and `now_s` is its clock. If checking the touched requests takes longer than
     a turn (turns.py), the remaining ones are checked in the next iteration of the loop.
@@ -159,7 +159,7 @@ class Purgatory:
         self._touched = left | self._touched
 
     def forget(self, waiter: _Parked[Any]) -> None:
-        """Remove a waiter from its keys. No effect if it was removed before."""
+        """Remove a waiter from its keys. Has no effect if it was removed before."""
         for key in waiter.keys:
             waiters = self._waiters.get(key)
             if waiters is not None:

@@ -8,10 +8,10 @@ of its requests alternates between bytes that must be equal and numbers that may
           equal          number      equal      number     equal      number    equal
 
 All requests of one length have the same layout, because a client that names other partitions sends the same fields. If
-two layouts have the same length, the newer one is used, and the other requests are decoded.
+two layouts have the same length, the newer one is used, and requests with the older layout are decoded.
 
 A plan refers to a partition and its log. So all plans are dropped when the brokers, topics or partitions of the cluster
-have changed (cluster/revision.py), and learnt again. If there are too many plans, a new one replaces the one that has
+have changed (cluster/revision.py), and learned again. If there are too many plans, a new one replaces the one that has
 not been used for the longest time.
 """
 
@@ -29,24 +29,24 @@ C = TypeVar("C")
 P = TypeVar("P", contravariant=True)
 
 MOST_PLANS = 128
-"""The number of plans of a connection."""
+"""The maximum number of plans of a connection."""
 MISSES_PER_PLAN = 8
-"""While there are as many plans, one of so many repeated requests without a plan gets one.
+"""When a connection has MOST_PLANS plans, only one in this many repeated requests without a plan gets one.
 
 A plan costs about as much as ten requests, and may replace one that is about to be used.
 """
 MOST_NOTED = 256
-"""The number of requests that are noted until they are repeated. Then all of them are forgotten."""
+"""The maximum number of recorded requests without a plan. When it is exceeded, all of them are forgotten."""
 
 
 class Plan(Protocol[P]):
-    """How the repetitions of one request are answered."""
+    """Answers the repetitions of one request."""
 
     def answer(self, numbers: tuple[int, ...], context: P, out: list[Chunk]) -> int | None:
         """Append the response to `out` and return its size. `numbers` are those of the request, in its order.
 
-        If the request cannot be answered in this way, return None and change nothing. Raises Outdated if that will not
-        change.
+        If the request cannot be answered in this way, return None and change nothing. Raises Outdated if later requests
+        cannot be answered either.
         """
 
 
@@ -68,14 +68,20 @@ class Repetitions(Generic[C]):
     def _forget(self) -> None:
         """Drop all plans."""
         self._layouts: dict[int, Struct] = {}
-        """The layouts by the size of the requests."""
+        """The layouts, keyed by the size of the requests."""
         self._plans: dict[tuple[Any, ...], Plan[C]] = {}
-        """The plans by the bytes that must be equal. When there are MOST_PLANS, those that were used last come last."""
+        """The plans, keyed by the bytes that must be equal.
+
+        When there are MOST_PLANS, the most recently used come last.
+        """
         self._is_full = False
         self._valid_at = self._revision.number
 
     def should_learn(self, request: Hashable) -> bool:
-        """Note a request that has no plan. Return True if one should be added now, because it was noted before."""
+        """Record a request without a plan.
+
+        Return True if a plan should be added now, because the request is repeated.
+        """
         if request in self._noted:
             if not self._is_full:
                 return True
@@ -95,7 +101,7 @@ class Repetitions(Generic[C]):
         self._is_full = len(self._plans) >= MOST_PLANS
 
     def answer(self, frame: bytes | bytearray, context: C, out: list[Chunk]) -> int | None:
-        """Answer a request if it is a repetition: append the response to `out` and return its size. Otherwise None."""
+        """If a request is a repetition, append its response to `out` and return the size. Otherwise, return None."""
         if self._valid_at != self._revision.number:
             self._forget()
             return None

@@ -1,8 +1,8 @@
 """The APIs that brokers serve, and those of them that a read-only broker refuses (`serve --read-only`).
 
-Each served API has a module in `apis/`. A read-only broker serves everything that reads, and groups: their members and
-committed offsets are discarded when the broker stops. It refuses requests that would change records, topics,
-configurations, security, quotas, transactions or the cluster.
+Each served API has a module in `apis/`. A read-only broker serves all requests that only read, and those of consumer
+groups. The members and the committed offsets of the groups are discarded when the broker stops. It refuses requests
+that would change records, topics, configurations, security, quotas, transactions or the cluster.
 
 The error is POLICY_VIOLATION: clients do not retry it, and show the message. InitProducerId gets
 CLUSTER_AUTHORIZATION_FAILED, because idempotent producers of librdkafka would retry all errors that they do not expect.
@@ -86,7 +86,7 @@ SERVED = READING | CHANGING
 
 
 def read_only_error(api: Api) -> KafkaError:
-    """Return the error of a request that a read-only broker refuses."""
+    """Return the error with which a read-only broker refuses a request."""
     return KafkaError(
         Code.CLUSTER_AUTHORIZATION_FAILED if api is Api.INIT_PRODUCER_ID else Code.POLICY_VIOLATION,
         f"{api} is refused because this broker is read-only; start it without --read-only (read_only=True) to allow it",

@@ -72,7 +72,7 @@ LOGS_OPENED_AT_START = 200
 
 
 class Start(NamedTuple):
-    """What a cluster starts with: the contents of its directory or, if it runs already, those of an image or none."""
+    """The initial contents of a cluster: those of its directory or, after a reset, those of an image or none."""
 
     image: ClusterImage | None = None
     """The contents to restore."""
@@ -236,7 +236,7 @@ class Server:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a long request is being processed, or if there are so many requests that they have to queue."""
+        """Whether a long request is being processed, or so many requests have arrived that they have to queue."""
         return self._turns is not None and (
             self._turns.is_congested or any(broker.router.is_busy for broker in self.brokers.values())
         )
@@ -284,7 +284,7 @@ class Server:
         self.controller.save()
 
     def fail_log_directory(self, node_id: int, log_dir: int | str) -> None:
-        """Take a log directory of a broker, given by its number or its path, offline as if its disk had failed."""
+        """Take a broker's log directory, given by its number or path, offline, as if its disk had failed."""
         node, path = self._log_directory(node_id, log_dir)
         directory = node.directories.at(path)
         node.directories.fail(path, "a test let the disk fail")
@@ -292,7 +292,7 @@ class Server:
         self.controller.log_directory_failed(node, directory)
 
     def restore_log_directory(self, node_id: int, log_dir: int | str) -> None:
-        """Let a broker use a log directory that is offline again."""
+        """Let a broker use a log directory again that is offline."""
         node, path = self._log_directory(node_id, log_dir)
         for name, index in node.restore_directory(path):
             topic, state = self.metadata.topics.get(name), self.metadata.partition(name, index)
@@ -334,7 +334,7 @@ class Server:
         return found
 
     def refuse_connections(self, node_id: int) -> None:
-        """Refuse new connections to a broker, as if it did not run, even after it has been restarted."""
+        """Refuse new connections to a broker, as if it were not running, even after it has been restarted."""
         self.refusing.add(node_id)
         broker = self.brokers.get(node_id)
         if broker is not None and not self._addresses.is_reserved(node_id):
@@ -449,7 +449,7 @@ class Server:
     def reset(self) -> None:
         """Remove all contents of the cluster, and create its first topics again. All connections are closed.
 
-        Brokers that are read-only have the contents of their data directory again.
+        Read-only brokers revert to the contents of their data directory.
         """
         self.refusing.clear()
         self._reopen(None)
@@ -746,7 +746,7 @@ class Server:
     def stop_broker(self, node_id: int, *, is_clean: bool = True) -> None:
         """Stop one broker. Its listener is closed, and other brokers become the leaders of its partitions.
 
-        With `is_clean=False`, the cluster takes it for killed. It keeps what it has written.
+        With `is_clean=False`, the cluster treats the broker as killed. Its data is kept.
         """
         self.check_node(node_id)
         if node_id not in self.nodes:
@@ -835,7 +835,7 @@ class Server:
         return self._client_directory
 
     def _apply(self, short_forms: ShortForms) -> None:
-        """Create certificates, unless they exist, and forget users who were added or removed while it was running."""
+        """Create certificates unless they exist. Undo changes of users from an earlier run of the cluster."""
         if self.users != short_forms.users:
             self.users = dict(short_forms.users)
             names = [each.name for each in self._addresses.listeners if each.protocol.has_sasl]

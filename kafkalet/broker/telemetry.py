@@ -1,9 +1,9 @@
 """Client telemetry (KIP-714) of a broker without a telemetry receiver: metrics are checked and discarded.
 
-A client asks which metrics to push (its subscription, see client_metrics.py), and pushes them at the given interval.
-Requests and pushes that arrive before the end of the interval are refused with THROTTLING_QUOTA_EXCEEDED, except for
-the first push after a request and the last push of a terminating client. The subscription id is a checksum of the
-metrics and the client; after a change, a push with the old id returns UNKNOWN_SUBSCRIPTION_ID.
+A client requests its subscription, which lists the metrics to push (client_metrics.py), and pushes them at the given
+interval. Requests and pushes that arrive before the end of the interval are refused with THROTTLING_QUOTA_EXCEEDED,
+except for the first push after a request and the last push of a terminating client. The subscription id is a checksum
+of the metrics and the client; after a change, a push with the old id returns UNKNOWN_SUBSCRIPTION_ID.
 
 Brokers without a receiver do not advertise these APIs, but they respond to clients that use these APIs anyway.
 

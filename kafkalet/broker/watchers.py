@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 NO_TOPIC = ""
-"""Instead of the topic that has changed: a request, a group or a transaction has changed, but no topic."""
+"""Passed in place of a topic: a request, a group or a transaction has changed, but no topic."""
 
 
 class Changes(threading.Event):

@@ -1,8 +1,8 @@
 """Checks entries that a test appends exactly as they are (`Log.append_as_given`).
 
-The entries may be damaged inside: a wrong checksum, an unknown codec, records that cannot be decoded. What no log can
-contain is refused: incomplete entries, offsets that go back, leader epochs that go back, and batches that contradict
-the state of their producer.
+The entries may be damaged inside: a wrong checksum, an unknown codec, records that cannot be decoded. Entries that no
+log can contain are refused: incomplete entries, offsets or leader epochs that go back, and batches that contradict the
+state of their producer.
 """
 
 from __future__ import annotations

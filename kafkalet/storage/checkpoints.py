@@ -63,7 +63,7 @@ class CorruptCheckpoint(Exception):
 
 
 def read_offsets(files: Files, path: str) -> dict[TopicPartition, int]:
-    """Return the offsets by topic and partition; none if the file does not exist. Raises CorruptCheckpoint."""
+    """Return offsets, keyed by topic and partition; none if the file does not exist. Raises CorruptCheckpoint."""
     try:
         return parse_offsets(_read_if_there(files, path))
     except Malformed as error:
@@ -114,7 +114,7 @@ def take_clean_shutdown(files: Files, directory: str) -> bool:
         files.system.unlink(os.path.join(directory, CLEAN_SHUTDOWN))
     except FileNotFoundError:
         return False
-    files.sync_directory(directory)  # nor one after the loss of power
+    files.sync_directory(directory)  # not even after a power failure
     return True
 
 

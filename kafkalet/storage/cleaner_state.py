@@ -1,7 +1,7 @@
 """The state of the cleaner of one data directory (that of Kafka's LogCleanerManager).
 
-`cleaner-offset-checkpoint` contains, for each compacted log, the offset from which it is dirty: records below it have
-been compared with all newer ones up to it. It is read once, and replaced atomically after each round.
+`cleaner-offset-checkpoint` contains, for each compacted log, the offset from which it is dirty: the records below it
+have been compared with all newer records below it. It is read once, and replaced atomically after each round.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ class Cleaning:
         """Abort the round, wait for the current step, and remove unfinished files.
 
         The step ends at the next batch, or at the next block of a batch that it decompresses: after 10 ms of CPU time,
-        or after 0.6 s if a native library decompresses the largest batch (codecs.LIMIT). It cannot end before the disk
-        has synced a file that is complete. In Kafka, too, the request waits (LogCleaner.abortCleaning).
+        or after 0.6 s if a native library decompresses the largest batch (codecs.LIMIT). If the step is syncing a
+        complete file to disk, it ends only after that. In Kafka, too, the request waits (LogCleaner.abortCleaning).
         """
         self.is_aborted = True
         with self._condition:

@@ -87,7 +87,7 @@ class LogConfig(NamedTuple):
     compression_gzip_level: int = _default("compression.gzip.level")
     compression_lz4_level: int = _default("compression.lz4.level")
     compression_zstd_level: int = _default("compression.zstd.level")
-    # The format on disk: 0, 1 or 2. 2 unless the release honours message.format.version.
+    # The format on disk: 0, 1 or 2. It is 2 unless the release honors message.format.version.
     record_version: int = 2
     message_downconversion_enable: bool = _default("message.downconversion.enable")
 

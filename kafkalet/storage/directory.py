@@ -428,7 +428,7 @@ class LogDirectory:
     # Logs that are being moved to this directory
 
     def futures_found(self) -> list[TopicPartition]:
-        """Return the logs that were being moved to this directory when the last broker stopped."""
+        """Return the logs that were being moved to this directory when the broker last stopped."""
         return list(self._closed_futures)
 
     def get_or_create_future(self, topic: str, partition: int, topic_id: bytes | None, config: LogConfig) -> Log:
@@ -485,7 +485,8 @@ class LogDirectory:
             self.environment.files.system.remove_tree(path)
 
     def adopt_future(self, topic: str, partition: int) -> Log:
-        """Make the copy of a log the log of the partition. The other directory has to delete its log then.
+        """Make the copy of a log the log of the partition. The caller then has to delete the log in the other
+        directory.
 
         If the broker crashes in between, the partition is in two directories. Raises StorageFailed.
         """
@@ -581,9 +582,9 @@ class LogDirectory:
     def _rewrite_checkpoints(self) -> None:
         """Rewrite the checkpoints because the entry for a log is no longer correct.
 
-        After a crash, the old entry would cause a truncated log not to be recovered below its old recovery point, and a
-        log that was created again to get the start offset of the deleted one. If the checkpoints cannot be written,
-        they are deleted, so that all logs are recovered completely.
+        After a crash, the old entries would be wrong: a truncated log would not be recovered below its old recovery
+        point, and a log that was created again would get the start offset of the deleted one. If the checkpoints cannot
+        be written, they are deleted, so that all logs are recovered completely.
         """
         if not self.environment.files.durable:
             return

@@ -123,7 +123,10 @@ class LeaderEpochs:
             self._put(EpochEntry(epoch, start_offset))
 
     def restore(self, earlier: Sequence[EpochEntry]) -> None:
-        """Add epochs found in the log before the first known one, in ascending order; the last may be that epoch."""
+        """Add epochs that the log contains before the first known one, in ascending order.
+
+        The last may be the known one.
+        """
         if earlier and self.supported:
             same = bool(self._entries) and self._entries[0].epoch <= earlier[-1].epoch
             self._entries[: int(same)] = earlier
@@ -196,8 +199,8 @@ class LeaderEpochs:
     def write_records(self, log_end_offset: int) -> None:
         """Write all changes to the file, unless they concern only epochs without records.
 
-        When a log is opened, epochs that start at its end are removed. So the file of a log without records is not
-        synced to disk: the power may fail, and leave it empty.
+        When a log is opened, epochs that start at its end are removed. So the file of a log without records need not be
+        synced to disk: it may be empty after a power failure.
         """
         if self._written is None or _below(log_end_offset, self._written) != _below(log_end_offset, self._entries):
             self.write(force=log_end_offset > 0)

@@ -3,7 +3,7 @@
 When a log rolls, the previous segment must reach the disk, which can take seconds for a gigabyte. As in Kafka (the
 `flush-log` task), this is done in another thread, which does not access the logs: it gets duplicate descriptors and
 calls fsync on them, one job at a time. `collect` runs the callbacks of finished jobs in the thread that uses the logs.
-After a failure, the flusher asks for it at once.
+After a failure, the flusher has `collect` called at once.
 """
 
 from __future__ import annotations

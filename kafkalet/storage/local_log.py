@@ -260,7 +260,7 @@ class LocalLog:
         self.delete_later(segments)
 
     def replace_segments(self, new: Segment, old: list[Segment]) -> Replacement:
-        """Replace adjacent segments by one with the same base offset as the first, whose files end with .cleaned.
+        """Replace adjacent segments by `new`, which has the base offset of the first one. Its files end with .cleaned.
 
         Readers see the new segment at once. The caller has to rename the old files with the result, and to sync the
         directory. If the process ends before the last rename, the replacement is completed when the log is opened
@@ -321,8 +321,8 @@ class LocalLog:
     def _descriptors_to_flush(self, start: int, end: int, more: Iterable[str] = ()) -> list[Descriptor]:
         """Write the segments with records from `start` to `end` (exclusive) to their files.
 
-        Return descriptors of their files, of the checkpoints beside them, and of the directory, the first time also of
-        its parent directory.
+        Return descriptors of their files, of the checkpoints beside them, and of the directory. The first time, also
+        return one of its parent directory.
         """
         unflushed = self.segments.between(start, end)
         for segment in unflushed:
@@ -406,7 +406,7 @@ class Replacement:
             self._log.delete_later(self._old)
 
     def complete(self) -> None:
-        """Do what has not been done yet, because the log is about to change."""
+        """Do the remaining steps, because the log is about to change."""
         if not self._is_finished:
             files, directory = self._log.environment.files, self._log.directory
             while self.set_aside():
@@ -418,7 +418,7 @@ class Replacement:
 
 
 def _readable_bytes(segment: Segment, limit: LogOffsetMetadata) -> int | None:
-    """Return the end of the part of a segment that `limit` lets readers see; None if nothing, or if unknown."""
+    """Return the end of the part of a segment that readers with this limit see; None if it is empty or unknown."""
     if segment.base_offset < limit.segment_base_offset:
         return segment.size_bytes
     if segment.base_offset == limit.segment_base_offset and not limit.offset_only:

@@ -179,7 +179,10 @@ class Log:
         return first
 
     def limit(self, isolation: Isolation) -> LogOffsetMetadata:
-        """Return the first offset that is not visible, with its position: the same object until it changes."""
+        """Return the first offset that is not visible, with its position.
+
+        It is the same object until the offset changes.
+        """
         if isolation is Isolation.HIGH_WATERMARK:
             return self.high_watermark_metadata()
         if isolation is Isolation.LAST_STABLE:
@@ -532,11 +535,13 @@ class Log:
         self.producers.remove_expired(self.local.environment.clock.now_ms())
 
     def retention_quiet_ms(self) -> float:
-        """Return in how many milliseconds a record may expire, unless the configuration changes."""
+        """Return the time until a record may expire, in milliseconds, provided that the configuration does not change."""
         return retention.quiet_ms(self.segments, self.config, self.local.environment.clock.now_ms())
 
     def producers_quiet_ms(self) -> float:
-        """Return in how many milliseconds a producer may expire, unless the configuration changes."""
+        """Return the time until a producer may expire, in milliseconds, provided that the configuration does not
+        change.
+        """
         return self.producers.quiet_ms(self.local.environment.clock.now_ms())
 
     # Read
@@ -737,8 +742,10 @@ class Log:
 
     @storing
     def flush(self, *, also_empty: bool = False) -> None:
-        """Flush everything to disk. With `also_empty`, which precedes `close`, an empty active segment is included, and
-        what `close` would write to the time index, and the segments that were recovered.
+        """Flush everything to disk.
+
+        With `also_empty`, which is used before `close`, this includes an empty active segment, the entry that `close`
+        would add to the time index, and recovered segments.
 
         A log that never had records is not flushed: if the power fails, it is empty in any case.
         """

@@ -1,4 +1,4 @@
-"""Snapshots of the producer states of a log, so that not all records must be read to open it.
+"""Snapshots of the producer states of a log, which save reading all of its records when it is opened.
 
     00000000000000000042.snapshot     the state after all records below offset 42
 

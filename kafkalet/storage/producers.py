@@ -203,7 +203,7 @@ class ProducerStates:
         self._last_snapshot = self.snapshots.offsets[-1] if self.snapshots.offsets else log_start_offset
 
     def truncate_and_reload(self, log_start_offset: int, log_end_offset: int, now_ms: int) -> None:
-        """Truncate the states to these log offsets, of which the end is at or below the old one.
+        """Truncate the states to these log offsets. The new end must be at or below the old one.
 
         Snapshots outside this range are deleted. If the end moved, the states are taken from the latest remaining
         snapshot (or are empty), and the records from `end_offset` onwards must be replayed.

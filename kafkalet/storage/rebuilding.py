@@ -1,7 +1,7 @@
 """Appends whose batches must be rebuilt, because the log uses another codec (compression.type) or format.
 
     formats 0 and 1, from Produce v0 to v2     one batch of format 2 with all messages of the request
-    any format, if the release still honours   the log's format; formats 0 and 1 have no headers and
+    any format, if the release still honors    the log's format; formats 0 and 1 have no headers and
     message.format.version                     producer ids
     old formats in a log of that format        the messages as sent, with new offsets and timestamps; a wrapper is kept
                                                if the messages inside are numbered 0, 1, 2, ...
@@ -110,7 +110,7 @@ def _keeps_its_bytes(first: Batch, records: Sequence[Record], source: Codec, tar
 def _renumber(
     sent: Sequence[Batch], records: Sequence[Record], config: LogConfig, next_offset: int, now_ms: int
 ) -> ValidatedBatches:
-    """Assign offsets and timestamps to messages, or one wrapper, of an old format, in a copy."""
+    """Copy messages of an old format, or the wrapper that contains them, and assign offsets and timestamps in the copy."""
     size = sent[-1].end
     check_segment_size(size, config)
     buffer = bytearray(memoryview(sent[0].buffer)[:size])

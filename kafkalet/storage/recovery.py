@@ -104,7 +104,7 @@ def open_log(
 ) -> Log:
     """Open the log in `directory`.
 
-    `clean` means that all logs were closed when the last broker stopped. The two offsets come from the checkpoints.
+    `clean` means that all logs were closed when the broker last stopped. The two offsets come from the checkpoints.
     Raises LogDamaged and OSError, leaving no descriptors open.
     """
     opening = _LogLoader(directory, config, environment, clean, log_start_offset, recovery_point)
@@ -283,7 +283,8 @@ class _LogLoader:
         interrupted, the next one thus finds the same end of the log.
         """
         producers = ProducerStates(self.directory, self.environment.files)
-        # Snapshots below the first segment are left over. What ended the transactions in them may have been deleted.
+        # Snapshots below the first segment are left over. The markers of the transactions in them may have been
+        # deleted.
         start = max(self.log_start_offset, self.segments.first.base_offset - 1)
         self._rebuild(producers, start, segment.base_offset)
         try:

@@ -95,7 +95,7 @@ def entry(file: File, position: int, size: int) -> Batch:
 
 
 def _read(file: File, length: int, position: int) -> bytes:
-    """Read up to `length` bytes of a file that has as many. Raises KafkaError if not even a header is left of them."""
+    """Read up to `length` bytes that the file should contain. Raises KafkaError if it has fewer than a header."""
     data = file.read(length, position)
     if len(data) < min(length, HEADER_SIZE):
         raise KafkaError(Code.CORRUPT_MESSAGE, f"{file.path} has been cut off at position {position + len(data)}")

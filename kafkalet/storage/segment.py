@@ -355,7 +355,7 @@ class Segment:
             if head.last_offset >= offset:
                 return self._found(position, head.size, head.base_offset, head.last_offset)
             end = position + head.size
-        if end < self.size_bytes and not self._is_damaged:  # Kafka stops reading there, without a word
+        if end < self.size_bytes and not self._is_damaged:  # Kafka stops reading there, without an error
             self._is_damaged = True
             _LOG.error("%s: cannot read offset %d: the entry at position %d is incomplete", self.path, offset, end)
         return None
@@ -598,7 +598,10 @@ class Segment:
         self.txn_index.write()
 
     def sync_truncation(self) -> None:
-        """Write all changes, and flush them to disk: what was truncated could come back, even after later entries."""
+        """Write all changes, and flush them to disk.
+
+        Otherwise, truncated data could reappear, even after later entries.
+        """
         self.write()
         if self._files.durable:
             descriptors = self._files.descriptors(self.paths)

@@ -2,7 +2,7 @@
 
 Before the first batch of a transaction is appended, the partition asks the coordinator whether the transaction includes
 it. A `Verification` exists from that request until the batch or a marker is in the log. Its `guard` ties the
-coordinator's answer to this request, so an answer given before a later marker is not accepted. Verifications that are
+coordinator's response to this request, so a response from before a later marker is not accepted. Verifications that are
 never used expire with the producers.
 
 The lowest sequence seen is kept, too: a later batch must not overtake an earlier one whose verification failed and

@@ -57,10 +57,10 @@ def _of_client(request: AddPartitionsToTxnRequest) -> Wanted:
 
 
 async def _add_all(transactions: list[Wanted], context: Context) -> AddPartitionsToTxnResponse:
-    """Handle several independent transactions, and respond once all of them are done.
+    """Handle several independent transactions. The response is sent when all of them are done.
 
     As in Kafka, a request without transactions never gets a response. If it contains a transactional id several times,
-    the partitions of its last entry are used for each entry, and most responses name those of its first entry
+    every entry uses the partitions of the last one, and most responses name the partitions of the first one
     (AddPartitionsToTxnRequest.partitionsByTransaction, errorResponseForTransaction).
     """
     first: dict[str, Wanted] = {}
@@ -82,7 +82,10 @@ async def _add_all(transactions: list[Wanted], context: Context) -> AddPartition
 
 
 async def _add(wanted: Wanted, topics: Topics, answered: Topics, context: Context) -> list[TopicResult]:
-    """Add the partitions of `topics`. If all of them have the same result, the response lists those of `answered`."""
+    """Add the partitions of `topics`.
+
+    If one result applies to all of them, it is reported for the partitions of `answered`.
+    """
     version, metadata = context.version, context.metadata
     partitions = [(topic.name, index) for topic in topics for index in topic.partitions]
     by_client = version < BATCHED_SINCE

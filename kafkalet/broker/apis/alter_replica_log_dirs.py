@@ -1,7 +1,7 @@
 """AlterReplicaLogDirs v0-2: move replicas to other log directories of their broker (KIP-113).
 
-The response is sent before the replicas have been moved; DescribeLogDirs shows the progress. The directory of a
-partition that does not exist yet, or has no replica here, is remembered until the replica is created.
+The response is sent before the replicas have been moved; DescribeLogDirs shows the progress. If a partition does not
+exist yet, or has no replica here, its directory is remembered until the replica is created.
 
 Source: kafka.server.ReplicaManager.alterReplicaLogDirs.
 """

@@ -80,7 +80,7 @@ def _decide_by_user(
 def _decide_by_mechanism(
     request: AlterUserScramCredentialsRequest, known: Credentials
 ) -> tuple[dict[str, KafkaError], Changes]:
-    """Return the errors of refused users, and what to change for the others, as releases with ZooKeeper do."""
+    """Return the errors of refused users, and what to change for the others, in releases with ZooKeeper."""
     entries = _entries(request)
     errors = {entry.name: error for entry in entries if (error := _error_of(entry))}
     counts = Counter((entry.name, entry.mechanism) for entry in entries if entry.name not in errors)
@@ -100,7 +100,7 @@ def _entries(request: AlterUserScramCredentialsRequest) -> list[Entry]:
 
 
 def _error_of(entry: Entry) -> KafkaError | None:
-    """Return the error of an entry that cannot be valid, whatever the credentials of the user are."""
+    """Return the error of an entry that is invalid, whatever credentials the user has."""
     if not entry.name:
         return NO_NAME
     if ScramMechanism.of(entry.mechanism) is None:

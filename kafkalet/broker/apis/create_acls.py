@@ -1,6 +1,6 @@
 """CreateAcls v0-3: add ACLs (KIP-140).
 
-An ACL that exists already is created successfully. Each ACL is created or refused independently of the others.
+Creating an ACL that exists succeeds. Each ACL is created or refused independently of the others.
 
 Source: kafka.server.AclApis.handleCreateAcls, org.apache.kafka.controller.AclControlManager.createAcls.
 """

@@ -7,9 +7,9 @@ v5  returns partitions, replicas and configuration (KIP-525)
 v6  may return THROTTLING_QUOTA_EXCEEDED (KIP-599)
 v7  returns topic ids (KIP-516); with validate_only, the ids are random
 
-Creating a topic needs CREATE on the cluster or on the topic; its partitions and configuration are returned with
-DESCRIBE_CONFIGS on the topic. A topic that cannot be created does not affect the others. Results are in request order.
-A topic that is listed twice is refused and has a single result, at the end.
+Creating a topic requires CREATE on the cluster or on the topic. The response contains the partitions and the
+configuration of a topic only if the client has DESCRIBE_CONFIGS on it. A topic that cannot be created does not affect
+the others. Results are in request order. A topic that is listed twice is refused and has a single result, at the end.
 
 Source: kafka.server.ControllerApis.createTopics, ReplicationControlManager.createTopics.
 """
@@ -79,7 +79,7 @@ async def _create_in_turns(
     """Create the topics in several parts. Between parts, other requests run and see the topics created so far.
 
     The metadata is saved once, at the end, in a thread. If there are only a few partitions, their logs are created
-    before the response, so that a directory that has failed is noticed; otherwise they are created afterwards.
+    before the response, so that a failed directory is noticed; otherwise they are created afterwards.
     """
     answers, changes = [], list[Change]()
     try:

@@ -1,7 +1,7 @@
 """DeleteAcls v0-3: delete the ACLs that match filters (KIP-140).
 
-An ACL that several filters match is in the result of each of them, or with ZooKeeper of the first one. Kafka returns
-the ACLs of a filter in no particular order. Here they have the order of their creation. A request that would delete
+An ACL that matches several filters is in the result of each filter; with ZooKeeper, only of the first. Kafka returns
+the ACLs of a filter in no particular order. Here they are in the order of their creation. A request that would delete
 more than 10,000 ACLs deletes none, except with ZooKeeper.
 
 Source: kafka.server.AclApis.handleDeleteAcls, org.apache.kafka.controller.AclControlManager.deleteAcls.

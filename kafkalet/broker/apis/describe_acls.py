@@ -1,6 +1,6 @@
 """DescribeAcls v0-3: list the ACLs that match a filter (KIP-140).
 
-Kafka returns the resources in the order of a HashMap. Here they have the order in which they got their first ACL.
+Kafka returns the resources in the order of a HashMap. Here they are in the order in which they got their first ACL.
 
 Source: kafka.server.AclApis.handleDescribeAcls, org.apache.kafka.common.requests.DescribeAclsResponse.aclsResources.
 """

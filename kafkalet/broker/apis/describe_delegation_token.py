@@ -1,7 +1,7 @@
 """DescribeDelegationToken v0-3: list the tokens of owners and renewers with their secrets (KIP-48, KIP-373).
 
-Null owners are all owners, an empty array is none. Clients see the tokens that they own or may renew. To see others,
-they need DESCRIBE on the token or DESCRIBE_TOKENS on its owner.
+If the owners are null, the tokens of all owners are listed; if they are an empty array, none are. Clients see the
+tokens that they own or may renew. To see others, they need DESCRIBE on the token or DESCRIBE_TOKENS on its owner.
 
 Source: kafka.server.KafkaApis.handleDescribeTokensRequest, kafka.server.DelegationTokenManager.filterToken.
 """

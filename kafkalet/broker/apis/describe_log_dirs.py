@@ -30,7 +30,7 @@ UNKNOWN = -1
 
 
 PER_TURN = 50
-"""The number of logs that are not open yet after which the handler yields to other requests."""
+"""The handler yields to other requests after it has opened this many logs."""
 
 
 def handle(

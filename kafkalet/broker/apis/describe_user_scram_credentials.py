@@ -1,7 +1,7 @@
 """DescribeUserScramCredentials v0: list the mechanisms and iterations of the SCRAM credentials of users (KIP-554).
 
-A request without users is for all of them. Kafka does not answer it in KRaft mode if the client is not authorized,
-because of a NullPointerException; kafkalet answers with the error.
+A request without users is for all of them. In KRaft mode, if the client is not authorized, Kafka never responds to such
+a request, because of a NullPointerException; kafkalet returns the error.
 
 Source: org.apache.kafka.image.ScramImage.describe; for releases with ZooKeeper,
 kafka.server.ZkAdminManager.describeUserScramCredentials.

@@ -11,10 +11,10 @@ v12 adds the last fetched epoch and diverging epochs (KIP-595)
 v13 replaces topic names with topic ids (KIP-516)
 v16 adds the current leader and its endpoint to NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH (KIP-951)
 
-The partitions to read are selected first (fetch_partitions.py). The others come last in the response, and their errors
-do not make a request respond early. The handler responds immediately if max_wait_ms is 0, no partition can be read,
-min_bytes are available, a read failed, or a reader has diverged from the log. Otherwise the request waits until enough
-records have arrived or max_wait_ms has passed, and then reads all partitions again.
+The partitions to read are selected first (fetch_partitions.py). Refused partitions come last in the response, and their
+errors do not end a wait. The handler responds immediately if max_wait_ms is 0, no partition can be read, min_bytes are
+available, a read failed, or a reader has diverged from the log. Otherwise the request waits until enough records have
+arrived or max_wait_ms has passed, and then reads all partitions again.
 
 Source: kafka.server.KafkaApis.handleFetchRequest, ReplicaManager.fetchMessages and readFromLog, DelayedFetch.
 """
@@ -84,13 +84,13 @@ class Found(NamedTuple):
     position: LogOffsetMetadata | None
     """The position of the fetch offset, or None if the partition could not be read."""
     answer_now: bool
-    """Whether the response must not wait for more records."""
+    """Whether the response has to be sent without waiting for more records."""
 
 
 def handle(
     request: FetchRequest, context: Context, error_of: ErrorOf | None = None
 ) -> FetchResponse | Delayed[FetchResponse] | Coroutine[Any, Any, FetchResponse]:
-    """Handle a request. For faults, `error_of` returns the error of a partition that is not read."""
+    """Handle a request. Faults pass `error_of`, which returns an error for each partition that is not to be read."""
     return _Fetch(request, context, error_of).serve()
 
 
@@ -343,7 +343,7 @@ class _Fetch:
         return readable_bytes >= limits.min_bytes
 
     def _waits_past(self, end: LogOffsetMetadata, place: LogOffsetMetadata) -> bool:
-        """Return whether a request waits although its reader is past the end of what it may read."""
+        """Return whether a request has to wait if its reader is past the last offset that it may read."""
         release = self.context.release
         if release.waits_past_end_in_same_segment:
             return not end.on_older_segment(place)

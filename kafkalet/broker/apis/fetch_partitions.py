@@ -1,15 +1,15 @@
-"""The partitions of a Fetch request: which there are, which are refused, and which have to be read.
+"""The partitions of a Fetch request: which were requested, which are refused, and which have to be read.
 
 The request and its session (fetch_sessions.py) determine the partitions. Those with an unknown topic name or topic id
 are refused before anything is read, as are those that the client may not read: a follower needs CLUSTER_ACTION on the
 cluster, a consumer READ on each topic.
 
-A consumer of a thousand partitions sends a request with one or none of them, and the broker looks at all partitions of
-the session. Most of them are *quiet*: the reader is at the end of what it may read, and the high watermark and the log
-start offset are those that it knows. Reading such a partition returns nothing, and the response leaves it out
-(IncrementalContext.settle). So a plain request (fetch.py) reads only the others, until a quiet one changes while the
-request waits. A partition is never quiet if anything about it needs the general handler, such as an error, a leader
-epoch or a reader that may have diverged.
+A consumer of a thousand partitions sends requests that name only one of them, or none, but the broker has to check all
+partitions of the session. Most of them are *quiet*: the reader has read all that it may read, and already knows the
+high watermark and the log start offset. Reading such a partition returns nothing, and the response leaves it out
+(IncrementalContext.settle). Therefore a plain request (fetch.py) reads only the other partitions. If a quiet partition
+changes while the request waits, it is read as well. A partition that needs the general handler is never quiet, for
+example because of an error, a leader epoch or a reader that may have diverged.
 """
 
 from collections.abc import Callable, Iterable
@@ -23,7 +23,7 @@ from kafkalet.protocol.messages.fetch import FetchRequest
 from kafkalet.storage.values import Isolation, LogOffsetMetadata
 
 MOST_PARTITIONS = 5000
-"""In sessions with more partitions, all of them are read, with pauses for other requests."""
+"""If a session has more partitions than this, all of them are read, with pauses for other requests."""
 READS_FROM_FOLLOWERS_SINCE = 11
 """The first version in which consumers may read from followers."""
 
@@ -94,7 +94,7 @@ class FetchPartitions:
     def select(self, error_of: ErrorOf | None, isolation: Isolation | None) -> None:
         """Find the partitions to read. Partitions for which `error_of` returns an error need not exist.
 
-        If `isolation` is not None, quiet partitions are left out: those where its reader is at the end.
+        If `isolation` is not None, quiet partitions are left out.
         """
         session = self.session
         if isolation is not None and isinstance(session, IncrementalContext) and len(session.known) <= MOST_PARTITIONS:
@@ -111,7 +111,7 @@ class FetchPartitions:
             self.refused = dict(sorted(self.refused.items(), key=lambda one: one[1] != Code.UNKNOWN_TOPIC_ID))
 
     def to_read(self) -> list[tuple[Key, RequestedPartition]]:
-        """Return the partitions to read after a wait: quiet ones may have changed."""
+        """Return the partitions to read after a wait, including quiet ones that have changed."""
         if self._known is not None:
             self.readable = self._not_quiet()
         return self.readable
@@ -162,7 +162,7 @@ class FetchPartitions:
         ]
 
     def _is_quiet(self, key: Key, cached: CachedPartition) -> bool:
-        """Note a partition and return True if it is quiet."""
+        """Return whether a partition is quiet. If so, remember its state."""
         name, topic_id, index = key
         node = self._context.node
         partition = node.partitions.get((name, index))

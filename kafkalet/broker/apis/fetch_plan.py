@@ -8,9 +8,9 @@ of the request (repetitions.py) and of its response, and later requests are answ
 
 The layouts are not written down here: they are found by encoding the messages with different values. This requires a
 session epoch (v7) and a log start offset (v5); the general handler learns only plain requests, of v10 and later. The
-records are read in the same way as by the general handler, and everything that depends on more than the offset is left
-to it: an error, too few records, an aborted transaction, a session that has changed. `answer` then returns None, and
-has changed nothing.
+records are read as in the general handler. Everything that depends on more than the offset is left to that handler: an
+error, too few records, an aborted transaction, a session that has changed. In these cases, `answer` changes nothing and
+returns None.
 """
 
 from struct import Struct
@@ -84,7 +84,7 @@ class FetchPlan:
         self._learn_response(response)
 
     def _learn_response(self, response: FetchResponse) -> None:
-        """Find the places of the log's offsets, which are adjacent, and of the records, whose size precedes them."""
+        """Find the places of the log's offsets, which are adjacent, and of the records, which follow their size."""
         [answer] = response.responses[0].partitions
         kept = answer.records, answer.high_watermark, answer.last_stable_offset, answer.log_start_offset
         heads = []
@@ -115,7 +115,7 @@ class FetchPlan:
             read = partition.read(
                 offset, self._max_bytes, self._isolation, True, self._leader_epoch, None, self._only_leader
             )
-            assert read.result is not None, "requests with a last fetched epoch are not learnt"
+            assert read.result is not None, "requests with a last fetched epoch are not learned"
             records = read.result.records
             size = len(records)
             if size < self._min_bytes or read.result.aborted:
@@ -188,7 +188,10 @@ def learn(
 
 
 def _layout_of(request: FetchRequest, context: Context) -> tuple[Struct, bytes]:
-    """Return the layout of a request (repetitions.py), and the request. Encoding other numbers finds their places."""
+    """Return the layout of a request (repetitions.py), and the request.
+
+    The places are found by encoding other numbers.
+    """
     header = RequestHeader(Api.FETCH, context.version, 0, context.client_id).encode()
     [requested] = request.topics[0].partitions
     kept = request.session_epoch, requested.fetch_offset

@@ -79,7 +79,10 @@ async def _find(key: str, key_type: int, context: Context) -> tuple[Endpoint, Ka
 
 
 async def _created(wanted: StateTopic, key: str, context: Context) -> TopicState:
-    """Create an internal topic, with the log of the key's partition. Other logs are created afterwards."""
+    """Create an internal topic and the log of the key's partition.
+
+    The logs of its other partitions are created later.
+    """
     controller = context.controller
     topic = await controller.change_and_save(partial(controller.state_topic, wanted))
     state = topic.partitions[partition_of(key, len(topic.partitions))]

@@ -93,7 +93,7 @@ class _Lookup:
         self._may_refuse = bool(self.duplicates) or self._is_refused
 
     def list_end(self, topic: str, asked: Asked) -> Answer:
-        """Return the latest or earliest offset. A plain function, because clients ask for it most often."""
+        """Return the latest or earliest offset. This is what clients request most often, so it is not a coroutine."""
         index, epoch = asked.partition_index, asked.current_leader_epoch
         try:
             if self._may_refuse:

@@ -1,8 +1,8 @@
 """The fast path of ListOffsets: a request that a connection repeats, for one partition.
 
-Clients that watch lag ask for the same offset again and again. Their requests differ only in the correlation id, and
-the responses only in the offset, its timestamp and its leader epoch. As in fetch_plan.py, the layouts are learnt
-from the general encoder. Other timestamps than latest and earliest, and errors, are left to the general handler
+Clients that watch lag request the same offset again and again. Their requests differ only in the correlation id, and
+the responses only in the offset, its timestamp and its leader epoch. As in fetch_plan.py, the layouts are learned from
+the general encoder. Errors, and timestamps other than latest and earliest, are left to the general handler
 (list_offsets.py).
 """
 

@@ -110,7 +110,10 @@ def handle(request: ProduceRequest, context: Context) -> Answered | Coroutine[An
 
 
 def _hang(context: Context) -> Delayed[ProduceResponse | None]:
-    """Return an answer that never comes. Null records crash Kafka's handler, and the rest of the connection hangs."""
+    """Return a response that is never sent.
+
+    Null records crash Kafka's handler, and its connection hangs from then on.
+    """
     _LOG.warning(
         "the Produce request of client %s has null records: like Apache Kafka, the broker answers neither this request "
         "nor later ones of the connection",

@@ -99,7 +99,10 @@ def is_transactional(records: Buffer) -> bool:
 
 
 def is_idempotent(records: Buffer) -> bool:
-    """Return whether the first batch has a producer id (RequestUtils). `is_transactional` has to accept the records."""
+    """Return whether the first batch has a producer id (RequestUtils).
+
+    Call `is_transactional` first, which checks the batch.
+    """
     if _is_old(records):
         return False
     first = next(batches(records), None)

@@ -1,8 +1,9 @@
 """Verification of all transactional records in a Produce request before they are appended.
 
-If the producer's transaction is not yet open in the logs of some partitions, the coordinator is asked once about all of
-these partitions (verification.py). The coordinator's error codes are converted to codes that producers handle well.
-Temporary errors become NOT_ENOUGH_REPLICAS, because every client then retries without looking for another leader.
+If the producer's transaction is not yet open in the logs of some partitions, one request to the coordinator verifies it
+for all of these partitions (verification.py). The coordinator's error codes are converted to codes that producers
+handle well. Temporary errors become NOT_ENOUGH_REPLICAS, because every client then retries without looking for another
+leader.
 
 Source: kafka.server.ReplicaManager.handleProduceAppend.
 """

@@ -2,7 +2,7 @@
 
 v1  adds the lifetime of the session (KIP-368)
 
-On a listener without SASL, and once the client is authenticated, the answer is ILLEGAL_SASL_STATE.
+On a listener without SASL, and after the client has been authenticated, the request returns ILLEGAL_SASL_STATE.
 
 Source: SaslServerAuthenticator.handleSaslToken, kafka.server.KafkaApis.handleSaslAuthenticateRequest.
 """

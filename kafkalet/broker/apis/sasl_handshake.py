@@ -3,8 +3,8 @@
 v0  the tokens follow without request headers
 v1  the tokens follow in SaslAuthenticate requests (KIP-152)
 
-An authenticated client may send it to authenticate again if the lifetime of its session is limited (KIP-368). On a
-listener without SASL, and in any other state, the answer is ILLEGAL_SASL_STATE.
+If the lifetime of its session is limited, an authenticated client may send this request to authenticate again
+(KIP-368). On a listener without SASL, and in any other state, the request returns ILLEGAL_SASL_STATE.
 
 Source: SaslServerAuthenticator.handleHandshakeRequest, kafka.server.KafkaApis.handleSaslHandshakeRequest.
 """

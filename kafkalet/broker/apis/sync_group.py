@@ -1,4 +1,4 @@
-"""SyncGroup v0-5: accept the assignments from the leader, and return its own to each member.
+"""SyncGroup v0-5: accept the assignments of all members from the leader, and return to each member its own.
 
 v5  requires the protocol type and name, to detect a mismatch (KIP-559)
 

@@ -89,7 +89,7 @@ async def _verify(
     guard: Guard,
     context: Context,
 ) -> TxnOffsetCommitResponse:
-    """Commit the offsets after the transaction coordinator has verified the transaction or added to it."""
+    """Let the transaction coordinator verify the transaction, or add the partition to it. Then commit the offsets."""
     key = (shard.log.partition.topic, shard.log.index)
     producer = Producer(request.producer_id, request.producer_epoch)
     operation = Verification.of_txn_offset_commit(context.version)

@@ -2,7 +2,7 @@
 
 metadata            the metadata image: topics, partitions, leaders and brokers, shared by all brokers
 metadata_store      saves the image to disk
-saved_contents      loads the image when a cluster starts; refuses or sets aside what does not belong to its brokers
+saved_contents      loads the image when a cluster starts; refuses or sets aside data of other brokers
 changes             atomic changes of the image
 controller          operations on the whole cluster: topics, configuration, producer ids
 node                a broker's replicas, and what all parts of the broker share: metadata, config, directory, clock

@@ -62,15 +62,15 @@ class Changes:
 
     @property
     def are_under_way(self) -> bool:
-        """Whether a change is in progress. It will write the metadata when it ends."""
+        """Whether a change is in progress. The metadata is written when it ends."""
         return bool(self._open)
 
     @contextmanager
     def begin(self, *, saves: bool = True) -> Iterator[Change]:
         """Begin a change, which becomes part of the change in progress if there is one.
 
-        With `saves=False`, the metadata is not written at its end. The caller does that later, and calls `follow` or
-        `take_back` of the change.
+        With `saves=False`, leaving the block does not write the metadata. The caller writes it later, and then calls
+        `change.follow()` or `change.take_back()`.
         """
         change = Change()
         self._open.append(change)

@@ -1,4 +1,4 @@
-"""The contents of a whole cluster, and what its successor has to continue.
+"""The contents of a whole cluster, and the numbers that have to continue when it is restored.
 
 A cluster is restored by stopping its brokers, replacing the data directory and starting them again on the same ports.
 Clients must not notice that time went back: they ignore a leader epoch below one that they have seen, and a producer id
@@ -30,7 +30,7 @@ class Predecessor(NamedTuple):
     cluster_id: str
     next_producer_id: int
     leader_epochs: dict[tuple[bytes, int], int]
-    """By topic id and partition."""
+    """The latest leader epochs, keyed by topic id and partition."""
 
     @classmethod
     def of(cls, metadata: MetadataImage, next_producer_id: int) -> Self:
@@ -38,7 +38,7 @@ class Predecessor(NamedTuple):
         return cls(metadata.cluster_id, next_producer_id, epochs)
 
     def continued_by(self, metadata: MetadataImage, next_producer_id: int) -> int:
-        """Let `metadata` continue this cluster, and return the next producer id."""
+        """Give `metadata` this cluster's id and later leader epochs. Return the next producer id."""
         metadata.cluster_id = self.cluster_id
         for topic, state in metadata.all_partitions():
             state.note_leader_epoch(self.leader_epochs.get((topic.topic_id, state.index), -1))

@@ -1,8 +1,8 @@
 """Compaction and retention on one broker: runs the rounds of the log cleaner, in the background and on request.
 
 In the background, all logs that are due are cleaned one after the other every log.cleaner.backoff.ms; worker threads
-read and write the files. A request does the same, but the thread of the caller does the work. It aborts a round that is
-in progress in the background.
+read and write the files. A request does the same in the thread of the caller. It aborts a round that is in progress in
+the background.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class Compaction:
         self._background.stop()
 
     def quiet_ms(self) -> float:
-        """Return for how long no log will be due, unless something is appended or reconfigured."""
+        """Return the time until a log becomes due, provided that nothing is appended or reconfigured meanwhile."""
         if self._background.is_running:
             return 0
         now_ms = self._clock.now_ms()

@@ -88,7 +88,7 @@ class Controller:
         """Changes of the metadata, which is saved when a change is complete."""
         self.producer_ids = ProducerIds(next_producer_id, self._reserve_producer_ids)
         self.all_directories_failed: Callable[[], None] = lambda: None
-        """Called when no running broker has a log directory any more that works."""
+        """Called when no running broker has a working log directory any more."""
         self._metadata_store = store
         self._saved_producer_id = next_producer_id
         self._is_saved = True
@@ -111,8 +111,8 @@ class Controller:
     def create_placed(self, wanted: NewTopic, replicas: list[list[int]], *, opens_later: bool = False) -> TopicState:
         """Create a topic with the replicas that `place_topic` has returned. Raises KafkaError.
 
-        With `opens_later`, the log of a partition with a single replica is created afterwards, or when it is used. In a
-        temporary directory, which is not read by others, it is created when it is used.
+        With `opens_later`, the log of a partition with a single replica is created afterwards, or on first use. In a
+        temporary directory, which no other process reads, it is created on first use.
         """
         name, away = wanted.name, self.metadata.away
         states = [PartitionState(index, list(nodes), away) for index, nodes in enumerate(replicas)]
@@ -141,10 +141,10 @@ class Controller:
     async def create_later(
         self, wanted: NewTopic, replicas: list[list[int]], changes: list[Change], pause: Callable[[], Awaitable[None]]
     ) -> None:
-        """Create a topic in several turns; its logs are created afterwards, or when they are used.
+        """Create a topic in several turns; its logs are created afterwards, or on first use.
 
-        `replicas` come from `place_topic`. Other requests see nothing of the topic before all of it exists. The change
-        is added to `changes`; it is not saved (see `save_in_thread`). Raises KafkaError as `create_topic` does.
+        `place_topic` returns the `replicas`. Other requests do not see the topic until it is complete. The change is
+        added to `changes`, but not saved (see `save_in_thread`). Raises KafkaError as `create_topic` does.
         """
         if any(len(nodes) != 1 or nodes[0] not in self.nodes for nodes in replicas) or wanted.name in STATE_TOPICS:
             with self.changes.begin(saves=False) as change:
@@ -204,7 +204,7 @@ class Controller:
     async def save_in_thread(self) -> None:
         """Save the metadata without blocking other requests. Raises StorageFailed.
 
-        The metadata is written by one request at a time, for all requests that wait at the moment when it starts.
+        One request at a time writes the metadata, on behalf of all requests that are waiting when it starts.
         """
         self._changes_to_save += 1
         wanted = self._changes_to_save
@@ -283,7 +283,7 @@ class Controller:
         self.watchers.touch()
 
     def state_topic(self, wanted: StateTopic) -> TopicState:
-        """Return an internal topic, creating it if necessary. Its logs are created when they are used, or later."""
+        """Return an internal topic, creating it if necessary. Its logs are created afterwards, or on first use."""
         topic = self.metadata.topics.get(wanted.name)
         if topic is None:
             new = wanted.wanted(self.config, len(self.metadata.endpoints))
@@ -343,7 +343,7 @@ class Controller:
             _LOG.error("%s-%d is offline: %s", topic.name, state.index, error.reason)
 
     def add_lazy_replica(self, topic: TopicState, state: PartitionState) -> None:
-        """Start the leader of a partition with a single replica, whose log is opened by its first use."""
+        """Start the leader of a partition with a single replica. The log is opened on first use."""
         node = self.nodes[state.replicas[0]]
         opens = self._opens(node, topic, is_new=False)
         node.add_lazy_replicas([node.lazy_replica(topic, state, opens, self.leadership.changed)])
@@ -430,7 +430,7 @@ class Controller:
             self.reconfigure(topic)
 
     def _eligible_below(self, topic: TopicState) -> int:
-        """Return min.insync.replicas of a topic, or 0 if the feature of eligible leader replicas is disabled."""
+        """Return min.insync.replicas of a topic, or 0 if eligible leader replicas are disabled (KIP-966)."""
         from .features import ELIGIBLE_LEADERS, Features
 
         if not Features(self.release, self.metadata).level(ELIGIBLE_LEADERS):
@@ -446,7 +446,7 @@ class Controller:
     # ACLs
 
     def create_acls(self, acls: Iterable[Acl]) -> None:
-        """Add ACLs. Those that exist already stay as they are."""
+        """Add the ACLs that do not exist yet."""
         known = self.metadata.acls
         with self.changes.begin() as change:
             for acl in acls:
@@ -483,7 +483,7 @@ class Controller:
         return DelegationTokens(tokens, settings, self.clock, self.release, self._change_tokens)
 
     def change_scram_credentials(self, changed: Mapping[tuple[str, ScramMechanism], ScramCredential | None]) -> None:
-        """Store these credentials, and remove those that are None."""
+        """Store these credentials. A value of None removes the credential."""
         with self.changes.begin() as change:
             _replace(self.metadata.scram_credentials, changed, change)
 
@@ -517,7 +517,7 @@ class Controller:
         self._is_saved = True
 
     def skip_producer_ids(self, largest: int) -> None:
-        """Do not assign producer ids up to `largest`, which are in use. Before any id has been assigned."""
+        """Do not assign producer ids up to `largest`, which are in use. To be called before any id is assigned."""
         self.producer_ids.skip(largest)
         self._saved_producer_id = self.producer_ids.next_id
 
@@ -543,7 +543,7 @@ class Controller:
 
 
 class _Turn(Delayed[None]):
-    """Completed when a request may save the metadata, or look whether another request has saved it."""
+    """Completed when a request may save the metadata, or check whether another request has saved it."""
 
     @property
     def is_working(self) -> bool:
@@ -551,7 +551,7 @@ class _Turn(Delayed[None]):
 
 
 def _replace(known: dict[K, V], changed: Mapping[K, V | None], change: Change) -> None:
-    """Change values of a mapping, and remove those that are None. The change can be undone."""
+    """Set the `changed` values of a mapping, and remove keys whose new value is None. The change can be undone."""
     before = dict(known)
 
     def restore() -> None:

@@ -131,7 +131,7 @@ class Features:
         return self.release.first_epoch_of_features + (self.metadata.feature_changes if self.supported else 0)
 
     def check(self, name: str, level: int, upgrade_type: int, node_id: int) -> None:
-        """Raise KafkaError (INVALID_UPDATE_VERSION) unless the feature may be changed to this level.
+        """Raise KafkaError (INVALID_UPDATE_VERSION) if the feature must not be changed to this level.
 
         `node_id` is the id of the controller, for the error message.
         """

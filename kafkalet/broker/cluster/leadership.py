@@ -6,7 +6,7 @@ replicas comes back. (If `unclean.leader.election.enable` permits the loss of re
 
 With eligible leader replicas (KIP-966), replicas that leave the ISR while it is smaller than min.insync.replicas stay
 eligible: the high watermark does not advance meanwhile, so they have all records below it. If the ISR is empty, one of
-them is elected. A replica is not eligible any more once its broker was killed. If neither list has a replica, the last
+them is elected. A replica loses its eligibility when its broker is killed. If neither list has a replica, the last
 leader is elected when it comes back.
 
 Followers replicate immediately (replication.py), unless a test holds them back. A follower that lags for longer than
@@ -37,7 +37,8 @@ if TYPE_CHECKING:  # avoids loading the log when a broker without partitions sta
 class Leadership:
     """The leaders and followers of a cluster. `nodes` contains the running brokers.
 
-    Those without an endpoint in the metadata are unregistered: they follow, but neither lead nor are in sync.
+    Brokers without an endpoint in the metadata are unregistered: their replicas follow, but neither lead nor join the
+    ISR.
     """
 
     def __init__(
@@ -83,9 +84,9 @@ class Leadership:
     ) -> bool:
         """Elect a leader: `preferred` if it is eligible, else the current leader, else the first eligible replica.
 
-        Returns whether anything has changed. Only in-sync replicas that are alive are eligible, or eligible leader
-        replicas if none is in sync. If there is none, the partition has no leader, unless the last known leader is
-        alive or `unclean` allows another replica to become leader, which loses records.
+        Returns whether anything has changed. Only live in-sync replicas are eligible or, if no replica is in sync,
+        eligible leader replicas. If there are none of these either, the partition has no leader, unless the last known
+        leader is alive or `unclean` allows another replica to become leader, which loses records.
         """
         alive = [
             node
@@ -122,7 +123,7 @@ class Leadership:
         state.change_isr(isr, self._eligible(topic, state, isr))
 
     def _eligible(self, topic: TopicState, state: PartitionState, isr: list[int]) -> list[int]:
-        """Return the eligible leader replicas of a partition that will have this ISR (maybePopulateTargetElr)."""
+        """Return the eligible leader replicas that a partition will have with this ISR (maybePopulateTargetElr)."""
         if len(isr) >= min(self._eligible_below(topic), len(state.replicas)):
             return []
         return sorted({*state.elr, *state.isr}.difference(isr))
@@ -136,7 +137,7 @@ class Leadership:
                     state.change_isr(state.isr)
 
     def node_was_killed(self, node_id: int) -> None:
-        """Remove a broker that comes back after an unclean shutdown from the ISR and from the eligible leader replicas.
+        """Remove a broker from the ISR and the eligible leader replicas when it comes back after an unclean shutdown.
 
         Source: ReplicationControlManager.handleBrokerUncleanShutdown.
         """
@@ -177,7 +178,7 @@ class Leadership:
                 self.replica_left(topic, state, node_id)
 
     def replica_left(self, topic: TopicState, state: PartitionState, node_id: int) -> None:
-        """Remove a replica that is not available any more from the ISR, and elect a new leader if it was the leader."""
+        """Remove a replica that has become unavailable from the ISR. If it was the leader, elect a new one."""
         if node_id in state.isr and (len(state.isr) > 1 or self._eligible_below(topic)):
             self._change_isr(topic, state, [node for node in state.isr if node != node_id])
         if state.leader == node_id:
@@ -187,7 +188,7 @@ class Leadership:
             self._wake(topic.name, state.index)
 
     def leave_out_missing(self, topic: TopicState, state: PartitionState) -> None:
-        """Remove brokers that do not run from the ISR, if others are in sync, as Kafka does when it fences them.
+        """Remove stopped brokers from the ISR if other brokers are in it, as Kafka does when it fences them.
 
         Otherwise, the high watermark of a directory that is opened without the other brokers could not advance.
         """
@@ -202,13 +203,16 @@ class Leadership:
                 state.change_leader(NO_LEADER)
 
     def node_came(self, node_id: int) -> None:
-        """Let a restarted broker follow its partitions, and let it lead those without a leader if it is eligible."""
+        """Let a restarted broker follow its partitions. It leads those that have no leader if it is eligible."""
         for topic, state in list(self.metadata.all_partitions()):
             if node_id in state.replicas:
                 self.replica_came(topic, state, node_id)
 
     def replica_came(self, topic: TopicState, state: PartitionState, node_id: int) -> None:
-        """Let a replica that is available again follow the leader, or lead if there is no leader and it is eligible."""
+        """Let a replica that is available again follow the leader.
+
+        If there is no leader and the replica is eligible, it leads.
+        """
         if state.leader == NO_LEADER:
             self.elect(topic, state)
             return
@@ -301,7 +305,7 @@ class Leadership:
             self._finish_move(self.metadata.topics[leader.topic], leader.state)
 
     def _catch_up(self, leader: Partition, follower: Partition, now_ms: int) -> None:
-        """Copy what the follower lacks, or as much as the limits of replication permit (KIP-73)."""
+        """Copy the records that the follower lacks, or as many as the replication limits permit (KIP-73)."""
         from .replication import catch_up
 
         quotas = []
@@ -348,7 +352,7 @@ class Leadership:
             self._finish_move(self.metadata.topics[leader.topic], leader.state)
 
     def append_as_given(self, leader: Partition, records: bytes) -> None:
-        """Append entries exactly as they are to the leader and the followers that are not held back or behind.
+        """Append entries exactly as they are to the leader, and to the followers that are neither held back nor behind.
 
         Unlike `catch_up`, this ignores wrong checksums. Raises ValueError.
         """

@@ -1,8 +1,8 @@
-"""Moves replicas to other log directories of their broker (KIP-113), as AlterReplicaLogDirs requests.
+"""Moves replicas to other log directories of their broker, as requested with AlterReplicaLogDirs (KIP-113).
 
 A copy of the log follows the log like a follower, one fetch per turn of the event loop and at most
-`replica.alter.log.dirs.io.max.bytes.per.second`. Once it has all records, and is on disk as far as the log was, it
-replaces the log. A broker that stops before continues after its next start.
+`replica.alter.log.dirs.io.max.bytes.per.second`. Once it has all records, and has flushed as many of them as the log
+had, it replaces the log. If the broker stops before that, the move continues after its next start.
 
 Source: kafka.server.ReplicaAlterLogDirsThread, kafka.cluster.Partition.maybeReplaceCurrentWithFutureReplica.
 """
@@ -85,7 +85,7 @@ class LogMoves:
         self._continue_in(key, 0)
 
     def resume(self) -> None:
-        """Continue the moves that were in progress when the last broker stopped."""
+        """Continue the moves that were in progress when the broker last stopped."""
         for directory in self._directories:
             for topic, index in directory.futures_found():
                 partition = self._partitions.get((topic, index))
@@ -96,7 +96,10 @@ class LogMoves:
                         _LOG.error("cannot move %s to %s: %s", quoted(f"{topic}-{index}"), directory.path, error.reason)
 
     def cancel(self, topic: str, index: int, *, delete: bool = True) -> None:
-        """Stop moving a replica. With `delete`, its copy is deleted; else the next broker continues."""
+        """Stop moving a replica.
+
+        With `delete`, its copy is deleted; otherwise the move continues after the next start.
+        """
         directory = self._moves.pop((topic, index), None)
         if (timer := self._timers.pop((topic, index), None)) is not None:
             timer.cancel()
@@ -104,7 +107,7 @@ class LogMoves:
             directory.delete_future(topic, index)
 
     def directory_failed(self, directory: LogDirectory) -> None:
-        """Stop the moves to a directory that has failed, and those from it."""
+        """Stop the moves to and from a directory that has failed."""
         for (topic, index), to in list(self._moves.items()):
             if to is directory or (topic, index) not in self._partitions:
                 self.cancel(topic, index, delete=False)
@@ -118,7 +121,7 @@ class LogMoves:
         self._timers[key] = self._loop.call_later(delay_ms / 1000, lambda: self._step(key))
 
     def _step(self, key: tuple[str, int]) -> None:
-        """Copy what one fetch returns, and let the copy replace the log if it is complete."""
+        """Copy the records of one fetch. When the copy is complete, let it replace the log."""
         to = self._moves.get(key)
         partition = self._partitions.get(key)
         if to is None or partition is None:

@@ -33,7 +33,7 @@ MOST_DELETED_TOPICS = 10_000
 MOST_ZOOKEEPER_OFFSETS = 50_000
 """The maximum number of OffsetCommit v0 offsets that are kept; the oldest are dropped."""
 NO_SEGMENT = ("", 0)
-"""The last segment, and its size, of a metadata log that does not exist or consists of a snapshot."""
+"""The value for a metadata log that has no segment, because it does not exist or consists only of a snapshot."""
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 
 _LEGAL_TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]+\Z")
@@ -197,8 +197,8 @@ class PartitionState:
     def begin_move(self, replicas: list[int]) -> None:
         """Start a reassignment to `replicas`. Current replicas that are not in this list are removed when it ends.
 
-        If another reassignment is in progress, its replicas are current ones, and what it adds and removes stays unless
-        the new one adds and removes others (ReplicationControlManager.changePartitionReassignment).
+        If another reassignment is in progress, its replicas count as current. Its lists of added and removed replicas
+        remain, unless the new reassignment has its own (ReplicationControlManager.changePartitionReassignment).
         """
         removing = sorted(set(self.replicas) - set(replicas))
         adding = sorted(set(replicas) - set(self.replicas))
@@ -224,7 +224,7 @@ class PartitionState:
         self.revision.advance()
 
     def note_leader_epoch(self, epoch: int) -> None:
-        """Adopt a leader epoch found in a log if it is later. The partition does not count as changed."""
+        """Adopt a later leader epoch that was found in a log. The partition does not count as changed."""
         self.leader_epoch = max(self.leader_epoch, epoch)
         self.revision.advance()
 
@@ -268,9 +268,9 @@ class MetadataImage:
         self.feature_levels: dict[str, int] = {}  # only features whose level has been changed
         self.feature_changes = 0
         self.metadata_log: tuple[str, int] | None = NO_SEGMENT
-        """The last segment of Apache Kafka's metadata log that this image contains, and the size of it.
+        """The last segment of the Apache Kafka metadata log that is included in this image, and its size.
 
-        None for an image that was saved before this was noted.
+        None for an image that was saved before this was recorded.
         """
         self.version = 1
         """Incremented whenever a topic or one of its partitions changes."""
@@ -282,7 +282,7 @@ class MetadataImage:
         self._zookeeper_offsets: dict[tuple[str, str, int], int] = {}
         self._by_id: dict[bytes, TopicState] = {}
         self._by_metric: dict[str, list[str]] = {}
-        """The topics whose names contain '.' or '_', in order of their creation, by their names in metrics."""
+        """The topics whose names contain '.' or '_', in order of their creation, keyed by their names in metrics."""
 
     @property
     def controller_id(self) -> int:
@@ -291,11 +291,11 @@ class MetadataImage:
 
     @property
     def may_contain_secrets(self) -> bool:
-        """Whether only the owner may read a file with this metadata. Properties of brokers may be passwords."""
+        """Whether a file with this metadata must be readable only by its owner. Broker properties may be passwords."""
         return bool(self.scram_credentials or self.delegation_tokens or any(self.broker_config.values()))
 
     def endpoints_at(self, listener: str, nodes: Iterable[int] | None = None) -> dict[int, Endpoint]:
-        """Return the endpoints of running brokers, or of those in `nodes`, by id, with the addresses of a listener.
+        """Return the addresses of running brokers, or of those in `nodes`, at a listener. They are keyed by broker id.
 
         Brokers that do not advertise the listener are left out.
         """
@@ -304,7 +304,7 @@ class MetadataImage:
         return {node: found for node in wanted if (found := known[node].at(listener)) is not None}
 
     def fenced_at(self, listener: str) -> dict[int, Endpoint]:
-        """Return the endpoints of stopped brokers by id, with the addresses of a listener."""
+        """Return the addresses of stopped brokers at a listener, keyed by broker id."""
         return {node: found for node, known in self.away.items() if (found := known.at(listener)) is not None}
 
     def topic_by_id(self, topic_id: bytes) -> TopicState | None:
@@ -369,7 +369,7 @@ class MetadataImage:
     def may_have_changed(self, name: str, since: int) -> bool:
         """Return whether a topic was created, changed or deleted after version `since`.
 
-        If the topic does not exist and its deletion may have been forgotten, the result can also be True.
+        The result can also be True if the topic does not exist, because only the latest deletions are remembered.
         """
         topic = self.topics.get(name)
         changed_in = self._deleted_in.get(name, self._forgotten_version) if topic is None else topic.changed_in

@@ -8,9 +8,9 @@
 There are several data directories if the brokers have several log directories (`log.dirs`).
 
 Logs have Kafka's format. Apache Kafka stores its metadata in a log of the controller, which kafkalet only reads
-(kraft/). Here it is a small file, which every change replaces atomically by a rename. Without either, the topics and
-partitions are inferred from the names of the log folders, and the topic ids are read from their partition.metadata
-files.
+(kraft/). Here the metadata is a small file, which every change replaces atomically by a rename. If there is neither,
+the topics and partitions are inferred from the names of the log folders, and the topic ids are read from their
+partition.metadata files.
 
 A cluster without a data directory uses a temporary one, which is deleted when the cluster stops.
 """
@@ -69,11 +69,11 @@ class LoadedMetadata(NamedTuple):
     has_producer_ids: bool = True
     """Whether the next producer id is known. Otherwise, the ids that are in use have to be found in the logs."""
     is_new: bool = False
-    """Whether the directory has no metadata yet."""
+    """Whether the data directory has no metadata yet."""
 
 
 class MetadataStore:
-    """The data directories of a cluster, the first of which has the metadata, and `further` only logs.
+    """The data directories of a cluster. The first one contains the metadata; the `further` ones contain only logs.
 
     `durable` is False for a temporary directory, which is never synced to disk.
     """
@@ -120,7 +120,7 @@ class MetadataStore:
             replace_file(self.file, files[FILE].data, durable=False, private=True)
 
     def erase(self, node_ids: Iterable[int]) -> None:
-        """Remove the metadata, and the logs of these brokers, which do not run. Raises OSError."""
+        """Remove the metadata and the logs of these brokers, which must not be running. Raises OSError."""
         from kafkalet.storage.image import erase
 
         node_ids = list(node_ids)
@@ -140,13 +140,14 @@ class MetadataStore:
     def save(self, image: MetadataImage, next_producer_id: int) -> None:
         """Write the metadata. A temporary cluster writes nothing, because it is never restarted.
 
-        Only the owner can read the file if it contains credentials, tokens, or properties, which may be passwords.
+        The file is readable only by its owner if it contains credentials, tokens or properties (which may be
+        passwords).
         """
         if self.durable:
             self.writing(image, next_producer_id)()
 
     def writing(self, image: MetadataImage, next_producer_id: int) -> Callable[[], None]:
-        """Return a function that writes the metadata as it is now, in any thread. It raises OSError.
+        """Return a function that writes the metadata as it is now. It may run in any thread, and raises OSError.
 
         It does nothing if later metadata has been written before. The store must be durable.
         """
@@ -242,7 +243,7 @@ def log_folder(node_id: int) -> str:
 
 
 def further_prefix(place: int) -> str:
-    """Return the prefix of the files of a further data directory in an image. Places of these start at 1."""
+    """Return the prefix that the files of a further data directory have in an image. `place` is at least 1."""
     return f"data-directory-{place}/"
 
 
@@ -307,7 +308,10 @@ def _temporary() -> str:
 
 
 class _Text(NamedTuple):
-    """Some partitions of a topic, their epochs, and their text. Every change of a partition changes an epoch."""
+    """Some partitions of a topic with their epochs and their encoded text.
+
+    Every change of a partition changes an epoch.
+    """
 
     states: list[PartitionState]
     epochs: list[tuple[int, int]]
@@ -322,7 +326,7 @@ def _topic_text(topic: TopicState, texts: dict[bytes, list[_Text]]) -> str:
 
 
 def _partition_texts(topic: TopicState, texts: dict[bytes, list[_Text]]) -> list[str]:
-    """Encode the partitions of a topic. Those that have not changed are taken from `texts`, which is updated."""
+    """Encode the partitions of a topic. Unchanged ones are taken from `texts`, which is updated with the others."""
     known = texts.setdefault(topic.topic_id, [])
     for number, at in enumerate(range(0, len(topic.partitions), PARTITIONS_PER_TEXT)):
         states = topic.partitions[at : at + PARTITIONS_PER_TEXT]

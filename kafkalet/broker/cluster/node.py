@@ -93,7 +93,7 @@ class Node:
         self._unopened: dict[tuple[str, int], Partition] = {}
         """The replicas whose logs have not been opened yet."""
         self.is_read_only = False
-        """Whether nothing may change the data but groups; see served.py."""
+        """Whether the data must not be changed, except by groups; see served.py."""
         self.offline: dict[tuple[str, int], str] = Noting(metadata.revision)
         """The replicas whose logs cannot be opened, or whose log directory has failed, with the reasons."""
         self.endpoint: Endpoint
@@ -138,7 +138,7 @@ class Node:
         return [] if self._moves is None else list(self._moves)
 
     def resume_moves(self) -> None:
-        """Continue to move the replicas that the last broker was moving when it stopped."""
+        """Continue the moves that were in progress when the broker last stopped."""
         if not self.is_read_only and any(directory.futures_found() for directory in self.directories):
             self.moves.resume()
 
@@ -153,7 +153,7 @@ class Node:
             partition.on_change(partition)
 
     def close(self, *, discard: bool = False) -> None:
-        """Flush and close the logs and the log directories. What waits for a replica is soon checked once more.
+        """Flush and close the logs and the log directories. Requests that wait for a replica are rechecked soon.
 
         With `discard`, nothing is written, because the directories will be removed.
         """
@@ -218,9 +218,9 @@ class Node:
         opens: Callable[[Partition], Log],
         on_change: Callable[[Partition], None],
     ) -> Partition:
-        """Return a replica whose log is opened by its first use, with `opens` (see `open_log`).
+        """Return a replica that calls `opens` to open its log on first use (see `open_log`).
 
-        It must be the only replica of its partition, and has to be added with `add_lazy_replicas`.
+        It must be the only replica of its partition, and the caller has to add it with `add_lazy_replicas`.
         """
         from .partition import UnopenedPartition
 
@@ -316,7 +316,7 @@ class Node:
         return [key for key, why in self.offline.items() if why == reason]
 
     def sync_deletions(self) -> None:
-        """Flush the deletion of logs to disk. If that fails, a deleted log may come back after the loss of power."""
+        """Flush the deletion of logs to disk. If that fails, a deleted log may reappear after a power failure."""
         try:
             self.directories.sync_deletions()
         except OSError as error:

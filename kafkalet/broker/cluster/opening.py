@@ -1,7 +1,7 @@
 """Opens the logs that were not needed before the broker was ready, in the background.
 
-After a clean shutdown, a broker with many partitions opens a log when it is first used. The others are opened here, so
-that retention applies to them, and damage is found.
+After a clean shutdown, a broker with many partitions opens a log when it is first used. The logs that are not used are
+opened here, so that retention applies to them and damage is found.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class Opening(Background):
     """Opens the remaining logs of these nodes, from `start` until `stop`."""
 
     def start(self, nodes: dict[int, Node]) -> None:
-        """Start, unless no log has to be opened. It may be running already."""
+        """Start if there are logs to open. Has no effect if it is running already."""
         if not self.is_running and not all(node.are_logs_open for node in nodes.values()):
             self.begin(_open_logs(nodes))
 

@@ -354,8 +354,8 @@ class Partition:
     ) -> Guard | None:
         """Start verifying a transaction that is not open in the log yet. Returns None if it is already open.
 
-        `sequence` is the base sequence of the transaction's first batch. Since 4.1, if the log has seen a later epoch
-        of the producer, INVALID_PRODUCER_EPOCH is raised without asking the coordinator
+        `sequence` is the base sequence of the transaction's first batch. Since 4.1, the log itself raises
+        INVALID_PRODUCER_EPOCH, without the coordinator, if it has seen a later epoch of the producer
         (Partition.maybeStartTransactionVerification).
         """
         log = self.log_for(None)
@@ -370,8 +370,8 @@ class Partition:
     def produce(self, records: bytearray | memoryview | bytes, guard: Guard | None = None) -> AppendResult:
         """Append the records of a producer.
 
-        `guard` is the result of `start_verification`, if the coordinator was asked. A marker written since then makes
-        the verification invalid; in that case INVALID_TXN_STATE is raised.
+        `guard` is the result of `start_verification`, if the coordinator had to verify the transaction. If a marker has
+        been written since then, the verification is invalid, and INVALID_TXN_STATE is raised.
         """
         if guard is not None:
             self.check_verified(next(batches(records)).producer_id, guard)
@@ -380,7 +380,7 @@ class Partition:
     async def validate(
         self, records: bytearray | memoryview | bytes, guard: Guard | None = None, *, droppable: bool = False
     ) -> ValidatedBatches:
-        """Do the slow part of `produce`, in a thread if it takes long. The result is passed to `produce_validated`."""
+        """Do the slow part of `produce`, in a thread if it takes long. Pass the result to `produce_validated`."""
         if guard is not None:
             self.check_verified(next(batches(records)).producer_id, guard)
         return await self.log_for(None).validate(records, self.leader_epoch, droppable=droppable)
@@ -465,7 +465,7 @@ class Partition:
     ) -> TimestampOffset:
         """Return the offset for LATEST or EARLIEST, as `offset_for` does.
 
-        Clients ask for them most often, and no records are read.
+        These are the offsets that clients request most often, and no records are read.
         """
         log = self.log_for(current_leader_epoch, only_leader)
         if timestamp == EARLIEST:
@@ -482,8 +482,8 @@ class Partition:
     ) -> TimestampOffset | None:
         """Return the offset for a timestamp or for one of the special timestamps, or None if none is found.
 
-        `isolation` is None unless the reader is a consumer; in that case the whole log is visible. An offset that the
-        reader may not see counts as not found. Source: Partition.fetchOffsetForTimestamp.
+        `isolation` is None if the reader is not a consumer; such a reader sees the whole log. An offset that the reader
+        may not see counts as not found. Source: Partition.fetchOffsetForTimestamp.
         """
         if timestamp in (LATEST, EARLIEST):
             return self.end_offset(timestamp, isolation, current_leader_epoch, only_leader)
@@ -534,7 +534,7 @@ class Partition:
 
 
 class UnopenedPartition(Partition):
-    """The only replica of its partition, whose log is opened by its first use. After that it is a `Partition`.
+    """The only replica of its partition, not opened yet. The first use opens its log and makes it a `Partition`.
 
     The first use raises StorageFailed if the log cannot be opened.
     """

@@ -12,8 +12,8 @@
     ISR shrinking                   at intervals of half of replica.lag.time.max.ms, if there are followers
     throttled replication           every second, if there are throttled followers
 
-Retention takes 8 microseconds for each log. It therefore runs in turns between those of the clients, except
-on a clock that tests advance, where all of it happens at its due time.
+Retention takes 8 microseconds for each log. It therefore pauses for the requests of clients, except on a clock that
+tests advance, where a whole round runs at its due time.
 
 Source: kafka.log.LogManager.startup, UnifiedLog.producerExpireCheck, kafka.server.ReplicaManager.startup.
 """
@@ -51,7 +51,7 @@ THROTTLED_PERIOD_MS = 1000
 
 
 class Round:
-    """Visits the replicas of all brokers, in turns between those of the clients."""
+    """Visits the replicas of all brokers, with pauses for the requests of clients."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class Round:
         self._visit = visit
 
     def begin(self) -> None:
-        """Begin a round, and end the one before."""
+        """Begin a round. If an earlier one is still running, it ends."""
         self.stop()
         if isinstance(self._clock, SystemClock):
             self._background.begin(self._visit_all())
@@ -174,7 +174,7 @@ class PeriodicTasks:
                     self._leadership.changed(partition)
 
     def _clean(self) -> None:
-        """Compact the logs for which it is time, in the background."""
+        """Compact the logs that are due, in the background."""
         for node in self._nodes.values():
             if any(partition.log.config.is_compacted for partition in node.open_partitions()):
                 node.compaction.begin()
@@ -183,7 +183,7 @@ class PeriodicTasks:
         return min((node.compaction.quiet_ms() for node in self._nodes.values() if node.partitions), default=math.inf)
 
     def _quiet_ms(self, quiet_ms: Callable[[Log], float]) -> float:
-        """Return for how long none of the logs has something to do."""
+        """Return the time until a log becomes due."""
         return min(
             (quiet_ms(partition.log) for node in self._nodes.values() for partition in node.open_partitions()),
             default=math.inf,

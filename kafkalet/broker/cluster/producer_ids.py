@@ -24,7 +24,7 @@ class ProducerIds:
         return self._next
 
     def skip(self, largest: int) -> None:
-        """Do not assign ids up to `largest`, which are in use. Before the first call of `take`."""
+        """Do not assign ids up to `largest`, which are in use. To be called before the first call of `take`."""
         self._next = self._block_end = max(self._next, largest + 1)
 
     def take(self) -> int:

@@ -1,7 +1,7 @@
 """Replication of a partition from its leader to its followers.
 
-In Apache Kafka a follower fetches from its leader. After a change of leader, it asks for the end of its last epoch,
-truncates records that the new leader never had, and continues from there. Here, leaders and followers run in one
+In Apache Kafka a follower fetches from its leader. After a change of leader, it requests the end offset of its last
+epoch, truncates records that the new leader never had, and continues from there. Here, leaders and followers run in one
 process, so a follower replicates as soon as the leader's log changes, and acks=-1 never has to wait. A test can hold
 followers back. In that case, as in Kafka, the leader's high watermark does not advance beyond the records that all
 in-sync replicas have.
@@ -34,7 +34,7 @@ class Replica(Protocol):
 
 
 def catch_up(leader: Replica, follower: Replica, *, one_fetch: bool = False) -> int:
-    """Make the follower's log equal to the leader's, or with `one_fetch` copy only what one fetch returns.
+    """Make the follower's log equal to the leader's. With `one_fetch`, copy only the records of one fetch.
 
     Returns the number of bytes that were copied.
     """

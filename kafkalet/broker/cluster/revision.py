@@ -1,13 +1,13 @@
-"""A counter that advances with each change of the brokers, topics or partitions. Kept answers compare it.
+"""A counter of the changes of brokers, topics and partitions, which shows whether a cached response is still valid.
 
-Whatever changes them calls `advance` of the revision of the cluster, `MetadataImage.revision`:
+Code that changes one of them calls `advance` of the cluster's revision, `MetadataImage.revision`:
 
     brokers       MetadataImage.endpoints, Controller.nodes, Node.offline       (`Noting` dictionaries)
     topics        MetadataImage.add_topic, remove_topic, topic_changed
     partitions    the methods of PartitionState, after its topic has been added to the image
     features      Features.change
 
-An answer is valid while the number is the one at which the answer was built.
+A cached response is valid as long as the number is the same as when the response was built.
 """
 
 from collections.abc import Iterable

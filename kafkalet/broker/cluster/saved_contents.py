@@ -1,7 +1,7 @@
-"""What the data directories contain when a cluster starts: its metadata, the ids of its brokers, and strays.
+"""Reads what the data directories contain when a cluster starts: its metadata, the ids of its brokers, and strays.
 
-The metadata is that of kafkalet or, if there is none or an older one, that of Apache Kafka (kraft/). Whatever cannot
-belong to the brokers that start is refused, as by Kafka, or set aside.
+The metadata comes from kafkalet.json, or from Apache Kafka's metadata log if that is newer or the only one (kraft/). As
+in Kafka, data that cannot belong to the starting brokers is refused or set aside.
 """
 
 import os
@@ -34,7 +34,10 @@ def load_metadata(store: MetadataStore, node_ids: range, config: BrokerConfig, c
 
 
 def check_config(metadata: MetadataImage, config: BrokerConfig, path: str) -> None:
-    """Raise MetadataDamaged if properties in the metadata, which are from the file at `path`, are invalid."""
+    """Raise MetadataDamaged if properties in the metadata are invalid.
+
+    The metadata was read from the file at `path`.
+    """
     try:
         for topic in metadata.topics.values():
             config.log_config(topic.config)
@@ -45,10 +48,10 @@ def check_config(metadata: MetadataImage, config: BrokerConfig, path: str) -> No
 
 
 def id_of_directory(store: MetadataStore, metadata: MetadataImage, node_id: int) -> int | None:
-    """Return the id of the broker that wrote the data directory if it is to replace `node_id`, or None.
+    """Return the id of the broker that wrote the data directory if it should replace `node_id`, or None.
 
-    It does not if partitions in the metadata belong to `node_id`, and none to the id in the directory: then the
-    directory is refused, as by Kafka, where the id is always configured.
+    The result is None if partitions in the metadata belong to `node_id`, but none to the id in the directory. Such a
+    directory is refused later, as in Kafka, where the id is always configured.
     """
     found = read_identity(store.files, store.path)
     if found is None or found.node_id in (None, -1, node_id):

@@ -171,9 +171,10 @@ class StateLog:
         return self.partition.log.high_watermark > offset
 
     def replicated(self, offset: int, timeout_ms: float) -> Delayed[Code]:
-        """Return the result of replication, which is known at once if all in-sync replicas have the record at `offset`.
+        """Wait until all in-sync replicas have the record at `offset`. If they have it, the result is known at once.
 
-        It is NONE, REQUEST_TIMED_OUT after `timeout_ms`, or NOT_LEADER_OR_FOLLOWER if another broker has become leader.
+        The result is NONE, REQUEST_TIMED_OUT after `timeout_ms`, or NOT_LEADER_OR_FOLLOWER if another broker has become
+        leader.
         """
         if self.is_replicated(offset):
             return _REPLICATED

@@ -1,9 +1,10 @@
 """Throttled replication (KIP-73): replicas that are being added copy no faster than the rates of their brokers.
 
-A replica is throttled while it is not in sync, if its leader is listed in `leader.replication.throttled.replicas` of
-the topic and its broker has a `leader.replication.throttled.rate`, or if it is listed itself in
-`follower.replication.throttled.replicas` and its broker has a `follower.replication.throttled.rate`. It copies what one
-fetch returns, and then waits until the rate over the last seconds is below the limit.
+A replica that is not in sync is throttled in two cases: its leader is listed in the topic's
+`leader.replication.throttled.replicas` and the leader's broker has a `leader.replication.throttled.rate`; or the
+replica itself is listed in `follower.replication.throttled.replicas` and its broker has a
+`follower.replication.throttled.rate`. It copies the records of one fetch, and then waits until the rate over the last
+seconds is below the limit.
 
 Source: kafka.server.ReplicationQuotaManager, kafka.server.ReplicaManager.shouldLeaderThrottle.
 """
@@ -32,7 +33,7 @@ class Quota(NamedTuple):
 
 
 class ThrottledReplication:
-    """The limits of all brokers, and how much they have replicated recently."""
+    """The limits of all brokers, and the amount of data that they have replicated recently."""
 
     def __init__(self, metadata: MetadataImage) -> None:
         self._metadata = metadata

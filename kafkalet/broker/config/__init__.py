@@ -1,6 +1,6 @@
 """The configuration of brokers, topics, groups and client metrics: Kafka's properties, their values and changes.
 
-Where a property is declared, with its type, default, bounds and documentation, depends on what it is for:
+Each property is declared, with its type, default, bounds and documentation, in one of these tables:
 
 a topic                           kafkalet/storage/topic_properties.py
 a group                           group_properties.py, which takes bounds and defaults from the broker properties

@@ -178,7 +178,7 @@ def _refuse(
     values: Mapping[str, Value],
     defaults: Mapping[str, str],
 ) -> None:
-    """Raise InvalidProperty if KafkaConfig does not allow the value of a broker property that sets a topic default."""
+    """Raise InvalidProperty if a broker property that sets a topic default has a value that KafkaConfig refuses."""
     if defaults.get(topic_property) in refused:
         name = next(synonym.name for synonym in SYNONYMS[topic_property] if synonym.name in values)
         raise InvalidProperty(name, as_text(values[name]), rule, f"requirement failed: {name} {rule}")

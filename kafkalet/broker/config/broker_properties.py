@@ -27,7 +27,7 @@ MAX_INT = (1 << 31) - 1
 MINUTE_MS = 60_000
 
 
-# Like that of dataclasses.field, the return type of these functions is the type of the instance attribute.
+# These functions are annotated with the type of the instance attribute, like dataclasses.field.
 
 
 def boolean(name: str, default: bool, documentation: str, **options: Unpack[Options]) -> bool:
@@ -312,7 +312,7 @@ READ_AS_GIVEN: Mapping[str, Declaration] = {
 }
 
 _AS_TOPIC: Any = object()
-"""A field of TopicDefault with this value has the same value as in the topic property."""
+"""The value of a field of TopicDefault that is the same as in the topic property."""
 
 
 class TopicDefault(NamedTuple):

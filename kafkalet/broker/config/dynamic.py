@@ -93,7 +93,10 @@ def refused_by_component(reason: str) -> KafkaError:
 
 
 class _Values:
-    """A broker's effective values by name, even of properties without effect. Unknown names have the value None."""
+    """A broker's effective values by name, including those of properties without effect.
+
+    Unknown names have the value None.
+    """
 
     def __init__(self, config: BrokerConfig) -> None:
         self._given = config.given()

@@ -47,7 +47,7 @@ class Entry(NamedTuple):
     read_only: bool
     is_sensitive: bool
     synonyms: list[SynonymEntry]
-    documentation: str | None = None  # if not None, returned whether the request asks for documentation or not
+    documentation: str | None = None  # if not None, it is returned even if the request does not ask for documentation
 
 
 def topic_entries(topic: Mapping[str, str], config: BrokerConfig) -> Iterator[Entry]:
@@ -80,7 +80,7 @@ segment.index.bytes
 def new_topic_entries(topic: Mapping[str, str], config: BrokerConfig) -> Iterator[Entry]:
     """Yield the entries of a new topic for CreateTopics, sorted by name. The values are as written in the request.
 
-    Releases with ZooKeeper have the order of a hash map.
+    In releases with ZooKeeper, they are in the order of a hash map.
     """
     defaults = config.topic_defaults()
     known = sorted(topic_properties(config.release.version), key=lambda property_: property_.name)
@@ -105,7 +105,7 @@ def _broker_source(topic_property: str, config: BrokerConfig) -> Source:
 
 
 def broker_entries(config: BrokerConfig, facts: Mapping[str, str]) -> Iterator[Entry]:
-    """Yield the entries of a broker. `facts` are properties, such as the id, that the user did not set."""
+    """Yield the entries of a broker. `facts` contains values, such as the id, that the user did not set."""
     version = config.release.version
     given = {**facts, **config.given()}
     known = catalog(version)

@@ -7,8 +7,8 @@
 
 The listeners of a KRaft controller are accepted and left out, because kafkalet has no controller listeners.
 
-Kafka requires that an inter-broker listener is advertised, and PLAINTEXT is its default. Here, brokers do not connect
-to each other, so this holds only if the inter-broker listener is configured.
+Kafka requires that the inter-broker listener, by default PLAINTEXT, is advertised. Here, brokers do not connect to each
+other, so this is required only if the inter-broker listener is configured.
 
 Source: kafka.server.KafkaConfig.validateValues, org.apache.kafka.network.SocketServerConfigs,
 kafka.utils.CoreUtils.listenerListToEndPoints.
@@ -51,7 +51,7 @@ class SecurityProtocol(Enum):
 
 
 class ListenerSettings(NamedTuple):
-    """A listener. `values` are the properties that apply to it: those with its prefix take precedence."""
+    """A listener. `values` contains the properties that apply to it."""
 
     name: str
     protocol: SecurityProtocol
@@ -62,7 +62,7 @@ class ListenerSettings(NamedTuple):
     advertised: Address | None = None
     """The configured address that clients get, or None if they get the address on which it listens."""
     is_advertised: bool = True
-    """Whether clients get any address of this listener."""
+    """Whether this listener is advertised."""
 
     def __repr__(self) -> str:  # the values may be passwords
         return f"ListenerSettings({self.name}, {self.protocol.name}, {self.host}:{self.port})"
@@ -108,7 +108,7 @@ def prefix_of(listener: str) -> str:
 
 
 def values_of(config: BrokerConfig, listener: str) -> dict[str, str]:
-    """Return the properties of a listener: those without prefix, overlaid with those that have its prefix.
+    """Return the properties of a listener. Those with its prefix override those without prefix.
 
     Other listeners' properties are left out (AbstractConfig.valuesWithPrefixOverride).
     """
@@ -150,7 +150,7 @@ def with_shifted_ports(text: str, step: int) -> str:
 
 
 def check_ports(listeners: Iterable[ListenerSettings], brokers: int) -> None:
-    """Raise InvalidProperty if two listeners of `brokers` brokers on consecutive ports would have the same port."""
+    """Raise InvalidProperty if two listeners would share a port, because each further broker uses the next port."""
     used: dict[tuple[str, int], str] = {}
     for listener in listeners:
         for step in range(brokers if listener.port else 0):
@@ -193,7 +193,7 @@ def _protocol(name: str, text: str) -> SecurityProtocol:
 
 
 def unknown_protocol(name: str, protocol: str, text: str) -> InvalidProperty:
-    """Return the error for an unknown security protocol in the value `text` of a property."""
+    """Return the error for an unknown security protocol in a property whose value is `text`."""
     return InvalidProperty(name, text, "", f"Invalid security protocol `{protocol}` defined in {name}")
 
 
@@ -213,7 +213,7 @@ def _endpoints(name: str, text: str, protocols: Mapping[str, SecurityProtocol]) 
 
 
 def parse_endpoint(name: str, text: str, entry: str) -> tuple[str, str, int]:
-    """Return the listener name in upper case, the host and the port of an entry of the value `text` of a property.
+    """Return the listener name (in upper case), host and port in an entry of a property whose value is `text`.
 
     Raises InvalidProperty.
     """

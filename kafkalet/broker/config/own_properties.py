@@ -50,7 +50,7 @@ OwnProperties = Mapping[int, Mapping[str, str]]
 
 
 def check_own_properties(own: OwnProperties, shared: BrokerConfig, node_ids: range) -> None:
-    """Raise ValueError if a broker does not exist, or InvalidProperty if a property cannot be set for it."""
+    """Raise ValueError for an unknown broker id, and InvalidProperty for a property that one broker cannot have."""
     for node_id, properties in own.items():
         if node_id not in node_ids:
             known = f"broker {node_ids[0]}" if len(node_ids) == 1 else f"brokers {node_ids[0]} to {node_ids[-1]}"

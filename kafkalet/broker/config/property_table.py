@@ -1,4 +1,4 @@
-"""The format of tables of broker properties that are text: one property or one variant of a property per line.
+"""The text format of tables of broker properties: one property, or one variant of a property, per line.
 
     name  type  default  [effective]  [update mode]  [>=minimum]  [releases]
         Documentation of the property, which may continue on further indented lines.

@@ -1,8 +1,8 @@
-"""The emulated release: one named rule for each difference in behaviour between Kafka releases.
+"""The emulated release: one named rule for each difference in behavior between Kafka releases.
 
-`kafkalet.protocol.releases` lists the API versions of each release; this module defines the differences in how they
-respond. Other code uses these rules and never compares versions itself. The release `newest` supports the API versions
-of all releases and otherwise behaves like 4.4. docs/compatibility.md lists the rules.
+`kafkalet.protocol.releases` lists the API versions of each release; this module defines how their behavior differs.
+Other code uses these rules and never compares versions itself. The release `newest` supports the API versions of all
+releases and otherwise behaves like 4.4. docs/compatibility.md lists the rules.
 """
 
 from functools import cache

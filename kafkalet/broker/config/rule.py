@@ -1,7 +1,7 @@
-"""How a rule of releases is declared: the value that it has in each release, and one sentence for the documentation.
+"""Declares the rules of releases: the value that a rule has in each release, and one sentence for the documentation.
 
-`since`, `until` and `between` declare rules that hold in some releases, `changing` a rule with another value than a
-bool. They return a Rule, but their type is that of the value, as with `dataclasses.field`: each `Release` has the
+`since`, `until` and `between` declare rules that hold in some releases, and `changing` declares a rule whose value is
+not a bool. They return a Rule, but their type is that of the value, as with `dataclasses.field`: each `Release` has the
 values of its rules as plain attributes.
 """
 
@@ -17,7 +17,7 @@ KRAFT: Version = (3, 3)
 
 
 class Rule(NamedTuple):
-    """A difference between releases: its values by the release that introduced each of them, oldest first.
+    """A difference between releases. `values` maps the release that introduced each value to the value, oldest first.
 
     The sentence describes what is different where the value is True. In other rules, `{}` stands for the value.
     """

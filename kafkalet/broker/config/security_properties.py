@@ -1,4 +1,4 @@
-"""The table of broker properties of listeners, authentication, authorization and TLS, recorded from Kafka.
+"""The table of broker properties for listeners, authentication, authorization and TLS, recorded from Kafka.
 
 `property_table.py` describes the format. Properties marked `effective` take effect in kafkalet. Most of them can be set
 for one listener, with the prefix `listener.name.NAME.`, where NAME is in lower case.

@@ -1,4 +1,4 @@
-"""Changes of groups that no client has asked for: evicted members, forced rebalances, moved offsets, deletion.
+"""Changes to groups that no client requested: evicted members, forced rebalances, moved offsets, deletion.
 
 Like the changes that clients request, they are written to the log before the state in memory changes (shard.py).
 DeleteGroups uses `delete`. The test kit uses all of them.

@@ -1,4 +1,4 @@
-"""The group coordinator of a broker: its shards, by partition of __consumer_offsets.
+"""The group coordinator of a broker: its shards, one for each partition of __consumer_offsets.
 
 A request handler looks up the shard of a group with `groups.shard_of(group_id)` and works on that shard.
 
@@ -102,7 +102,7 @@ class GroupCoordinator:
             remove_partitions(shard, topic, partitions)
 
     def remove_members(self) -> None:
-        """Remove the members of all groups, whose clients learn of it with their next heartbeat. Offsets stay."""
+        """Remove the members of all groups. Their clients learn of it with the next heartbeat. Offsets stay."""
         for shard in self._shards.values():
             for group in list(shard.groups.values()):
                 if isinstance(group, ConsumerGroup):

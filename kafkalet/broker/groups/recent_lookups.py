@@ -7,7 +7,7 @@ RECENT_MS = 200
 
 
 class RecentLookups:
-    """The FindCoordinator requests of the last 200 ms, by group."""
+    """The FindCoordinator requests of the last 200 ms, keyed by group."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

@@ -1,8 +1,8 @@
 """The addresses on which the brokers of a cluster listen, and the addresses advertised to clients.
 
-The listeners of the first broker have the configured addresses. Those of the others listen on the ports after them or,
-if a port is 0, each on a free port. The ports of a stopped broker stay reserved, and the broker listens on them again
-when it is restarted.
+The listeners of the first broker have the configured addresses. The other brokers listen on the ports that follow or,
+if a port is 0, on free ports. The ports of a stopped broker stay reserved, and the broker listens on them again when it
+is restarted.
 """
 
 from collections.abc import Sequence
@@ -64,7 +64,8 @@ class Addresses:
                     bound.stop_listening()
                 raise CannotListen.at((settings.host, wanted), error) from error
             ports.append(port)
-            # The host as it is written: a certificate may be for this name. Clients cannot connect to a wildcard.
+            # Advertise the host as it is written, because a certificate may be for this name. Clients cannot connect to
+            # a wildcard.
             host = "localhost" if settings.host in EVERY_INTERFACE else settings.host
             if settings.advertised is not None:
                 host, port = settings.advertised[0] or "localhost", settings.advertised[1] + step
@@ -75,7 +76,10 @@ class Addresses:
         return Endpoint(node_id, host, port, rack, advertised if len(listeners) > 1 else None)
 
     def reserve(self, node_id: int) -> None:
-        """Reserve the ports of a broker that has stopped or refuses connections. No effect if they are reserved."""
+        """Reserve the ports of a broker that has stopped or refuses connections.
+
+        Has no effect if they are reserved already.
+        """
         if node_id not in self._reserved:
             places = zip(self.listeners, self.ports[node_id], strict=True)
             self._reserved[node_id] = [ReservedPort(settings.host, port) for settings, port in places]

@@ -1,8 +1,8 @@
 """Recognizes the request with which a consumer ends its fetch session before it closes its connection.
 
-A consumer of Apache Kafka 3.5 or newer sends this Fetch behind the one that still waits for records, and waits for both
-responses. In Kafka, that takes until `fetch.max.wait.ms` has passed, half a second by default. kafkalet answers the
-waiting Fetch at once, with the response that it would get at that time: the consumer no longer asks for records.
+Since Apache Kafka 3.5, a consumer sends this Fetch while an earlier one may still be waiting for records, and then
+waits for both responses. In Kafka, this takes until `fetch.max.wait.ms` has passed, half a second by default. kafkalet
+responds to the earlier Fetch at once, as if this time had passed, because the consumer no longer needs records.
 """
 
 from struct import Struct
@@ -19,9 +19,9 @@ FINAL_EPOCH = -1
 
 
 def ends_session(requests: bytes) -> bool:
-    """Return whether the first of these requests, each with its size, is a Fetch that ends a session.
+    """Return whether the first request is a Fetch that ends a session. Each request is preceded by its size.
 
-    The request need not be complete. Other requests, and those that are not understood, return False.
+    The request need not be complete. The result is False for other requests, and for those that cannot be parsed.
     """
     if len(requests) < _HEADER.size:
         return False

@@ -57,23 +57,23 @@ TURN_BYTES = 2 * 1024 * 1024
 PENDING_BYTES = 64 * 1024
 """Number of bytes of requests that are buffered while a connection is blocked."""
 RECORDED_BYTES = 8192
-"""The journal keeps the requests and the responses of a turn as they are, unless they are larger."""
+"""The journal keeps the requests and responses of a turn unchanged if they have at most this many bytes."""
 
 
 class State(Enum):
-    """What is left to do."""
+    """What a connection still has to do."""
 
     OPEN = auto()
     """Receive requests and serve them."""
     ENDED = auto()
     """Serve the requests that were received before the client stopped sending."""
     CLOSING = auto()
-    """Send the responses that have been given."""
+    """Send the responses that are complete."""
     CLOSED = auto()
 
 
 class Event(Enum):
-    """What changes the state."""
+    """The events that change the state."""
 
     END_OF_INPUT = "the client stops sending"
     CLOSE = "the broker closes the connection"
@@ -92,7 +92,7 @@ NEXT: Mapping[tuple[State, Event], State] = {
 
 
 class Block(IntFlag):
-    """Why the next request must not be served."""
+    """The reasons why the next request must not be served."""
 
     DELAYED = auto()
     """A response is delayed."""
@@ -130,7 +130,7 @@ class Connection:
         tls: "TlsSocket | None" = None,
         principal: Principal = ANONYMOUS,
     ) -> None:
-        """`tls` replaces `sock` if the listener uses TLS; `principal` is that of the client's certificate."""
+        """`tls` replaces `sock` if the listener uses TLS. `principal` comes from the client's certificate."""
         self._shared = shared
         self._socket = sock if tls is None else cast(socket.socket, tls)
         self._tls = tls
@@ -203,7 +203,7 @@ class Connection:
     # The interface for handlers (`Client`)
 
     def close(self, reason: str) -> None:
-        """Close the connection after the responses given so far have been sent; `reason` is logged."""
+        """Close the connection after all complete responses have been sent; `reason` is logged."""
         if not self._blocked & _CLOSING:
             self._move(Event.CLOSE)
             self._reason = reason
@@ -391,9 +391,10 @@ class Connection:
             self._hurry()
 
     def _flush(self, journal: "Journal | None", start: int, stop: int, out: list[Chunk], size: int) -> None:
-        """Send the responses of a turn to the requests from `start` to `stop` of the receive buffer, and record both.
+        """Send the responses of a turn. Record them with their requests, from `start` to `stop` in the receive buffer.
 
-        This costs little because memory is kept as it is. See journal.py for the requests that are recorded otherwise.
+        Recording costs little because the bytes are kept unchanged. journal.py lists the requests that are recorded in
+        another way.
         """
         if journal is None:
             self._send(out, size)
@@ -627,7 +628,7 @@ class Connection:
         self._close(reason, logging.INFO)
 
     def close_socket(self) -> None:
-        """Close the socket only, without the event loop: in a child process after a fork, it is a copy."""
+        """Close only the socket, without the event loop. Used in a child process after a fork, where it is a copy."""
         if self._tls is not None:
             self._tls.will_notify = False
         self._socket.close()

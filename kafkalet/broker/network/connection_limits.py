@@ -32,7 +32,7 @@ def numeric_address(host: str) -> str | None:
 
 
 def by_address(overrides: Mapping[str, int], in_thread: Callable[[Callable[[], str]], Delayed[str]]) -> dict[str, int]:
-    """Return the limits by address. The limits of host names are added later, once `in_thread` has resolved them."""
+    """Return the limits, keyed by address. Those of host names are added once `in_thread` has resolved the names."""
     limits = {}
     for host, limit in overrides.items():
         if (address := numeric_address(host)) is not None:

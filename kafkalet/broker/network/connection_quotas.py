@@ -71,14 +71,14 @@ class ConnectionQuotas:
         return self._is_protected(listener) or len(self) < self.max_connections
 
     def throttle_ms(self, listener: Listener, now_ms: int) -> int:
-        """Count a connection that a listener is about to open. Return the time until it may, usually 0."""
+        """Count a connection that a listener is about to open. Return the time until it may be opened, usually 0."""
         delay_ms = self._over(listener.name, listener.limits.max_connection_creation_rate, now_ms)
         if not self._is_protected(listener):
             delay_ms = max(delay_ms, self._over("", self.max_connection_creation_rate, now_ms))
         return min(delay_ms, self._window_ms)
 
     def _over(self, name: str, most: int, now_ms: int) -> int:
-        """Return the time until a listener's rate of connections, or that of the broker (""), is at the limit."""
+        """Return the time until the connection rate of a listener, or of the broker (""), is back at the limit."""
         if most >= MAX_INT:
             self._rates.pop(name, None)
             return 0

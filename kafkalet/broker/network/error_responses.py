@@ -1,8 +1,8 @@
 """The error response to a whole request, whatever its API.
 
-An error code is placed in every field for error codes: in the partitions of a Produce response, in the topics of a
-CreateTopics response, at the top level of a Heartbeat response. The arrays of a request and of its response are paired
-by the kinds of their elements (items.py); the tables below list what Kafka does differently for some APIs.
+The error code is set in every field for error codes: in the partitions of a Produce response, in the topics of a
+CreateTopics response, at the top level of a Heartbeat response. Arrays of the request and of the response are matched
+by the kind of their elements (request_items.py). The tables below contain Kafka's exceptions for some APIs.
 
 Source: org.apache.kafka.common.requests.AbstractRequest.getErrorResponse and its implementations.
 """
@@ -81,14 +81,14 @@ _UNUSED_VALUES = {
     (Api.FIND_COORDINATOR, "port"): -1,
     (Api.OFFSET_FETCH, "metadata"): "",
 }
-"""The values of fields that have another value than their type suggests."""
+"""The values of fields that do not have the usual value for their type."""
 _ZERO_IF_UNKNOWN = frozenset(
     {
         *(Api.CONSUMER_GROUP_DESCRIBE, Api.CONSUMER_GROUP_HEARTBEAT, Api.DESCRIBE_TRANSACTIONS),
         *(Api.EXPIRE_DELEGATION_TOKEN, Api.GET_TELEMETRY_SUBSCRIPTIONS, Api.RENEW_DELEGATION_TOKEN),
     }
 )
-"""APIs whose unused numbers are 0 in case of an error; those of the others are -1."""
+"""APIs whose error responses have 0 in unused number fields. For all others, it is -1."""
 _ITEMS = {
     "Creation": "results",
     "Deletion": "results",
@@ -97,11 +97,11 @@ _ITEMS = {
     "Upsertion": "results",
     "User": "results",
 }
-"""The arrays of responses with one element for each element of this type, for elements that have no kind."""
+"""For types of request elements that have no kind: the response array with one element for each of them."""
 
 
 def error_frame(frame: bytes, context: Context, error: KafkaError) -> list[Chunk]:
-    """Return the response with an error to the request in a frame, with its size and header.
+    """Return the error response to the request in a frame, encoded with its size and header.
 
     Return an empty list if the client expects no response. Raises CloseConnection and DecodeError.
     """
@@ -121,7 +121,7 @@ def error_frame(frame: bytes, context: Context, error: KafkaError) -> list[Chunk
 
 
 def error_response(request: Request, context: Context, error: KafkaError) -> Response | None:
-    """Return the response with an error for the whole request and for each of its items.
+    """Return a response with an error for the whole request and for each of its items.
 
     Return None if the client expects no response. Raises CloseConnection if Kafka fails to build the response.
     """
@@ -156,7 +156,7 @@ class _Refusal:
         return self._built(type(self.request).RESPONSE, self.request, "", is_refused=self.whole)
 
     def _built(self, cls: Any, node: Any, kind: str, *, is_refused: bool = True) -> Any:
-        """Return a struct of the response. `node` is the part of the request that it answers, of this kind."""
+        """Return a struct of the response. `node` is the corresponding part of the request, and `kind` is its kind."""
         kinds = {part.name: part.kind for part in parts_of(cls, self.version)}
         values: dict[str, Any] = {}
         for field in cls.FIELDS:
@@ -228,7 +228,7 @@ def _identity(field: Field, node: Any, kind: str) -> Any:
 
 
 def _elements(node: Struct, name: str, kind: str, version: int) -> Iterator[Any]:
-    """Iterate over the elements of a request that correspond to the array `name` of the response, of this kind."""
+    """Iterate over the request elements of this kind, which correspond to the response array `name`."""
     kinds = {part.name: part.kind for part in parts_of(type(node), version)}
     for field in node.FIELDS:
         if not field.array or version not in field.versions:
@@ -254,7 +254,7 @@ def _is_incomplete(request: Any, release: Release) -> bool:
 
 
 def _in_map_order(request: Any, version: int, release: Release) -> Any:
-    """Return the request with its items in the order of the Java map that Kafka puts them in, without repetitions."""
+    """Return the request without duplicate items, in the order of the Java map in which Kafka collects them."""
     match request.API:
         case Api.ADD_PARTITIONS_TO_TXN if version < 4 and release.maps_refused_partitions_of_transactions:
             topics = _by_name(_in_map(request.v3_and_below_topics, "partitions"))
@@ -307,7 +307,7 @@ def _in_linked_map(topics: Sequence[Any], partitions: str) -> list[Any]:
 
 
 def _flat(topics: Sequence[Any], partitions: str) -> dict[tuple[Any, int], tuple[Any, Any]]:
-    """Return each topic with one partition, by the name and id of the topic and the number of the partition."""
+    """Return (topic, partition) pairs, keyed by the name and id of the topic and the number of the partition."""
     found = {}
     for topic in topics:
         key = first_of(topic, TOPIC_NAMES), getattr(topic, "topic_id", ZERO_UUID)

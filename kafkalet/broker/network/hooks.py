@@ -1,8 +1,8 @@
-"""The hooks of a router: what sees requests and responses, or changes them, besides the handlers.
+"""The hooks of a router: objects other than the handlers that see or change requests and responses.
 
 A hook is None while it is not used, and costs nothing then. While the hooks that need the messages are None, the broker
 is *plain*: its fast paths may answer requests without decoding them (repetitions.py, response_cache.py), and without
-reading all partitions (apis/fetch_partitions.py). Each other class attribute that is declared here is such a hook.
+reading all partitions (apis/fetch_partitions.py). SEE_BYTES lists the hooks that only need the bytes.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ class Hooks:
     """The hooks of the router of one broker. `on_change` is called after each change."""
 
     authorizer: Authorizer | None = None
-    """Decides what clients may do. Handlers ask it (context.py)."""
+    """Decides what clients may do. Handlers call it (context.py)."""
     replica_selector: str | None = None
     """The class that redirects consumers to other replicas (KIP-392). The handler of Fetch uses it."""
     intercept: Callable[[Request, Context, Handler], Answer] | None = None
-    """Called instead of the handler, which it gets as an argument. It may observe, answer, delay or close (faults)."""
+    """Called instead of the handler, which is an argument. It may respond, delay the request or disconnect (faults)."""
     throttle: Throttle | None = None
     """Called with each request, and with its response before it is encoded (quotas/throttling.py)."""
     request_log: type[RequestLog] | None = None

@@ -57,9 +57,9 @@ OVERHEAD_BYTES = 400
 MOST_UNSUPPORTED = 1000
 """The limit for the number of different unsupported requests, in case a client sends random ones."""
 BLOCK_TURNS = 64
-"""The ring consists of blocks of this many turns, so that it consists of few objects."""
+"""The number of turns in a block. The ring consists of blocks, because it would have too many objects otherwise."""
 NEW_BLOCKS = 8
-"""The number of blocks that are built together, because code runs faster when it has just run."""
+"""The number of blocks that are built together, because code that has just run is still in the CPU's caches."""
 FIELDS = 5
 _PRODUCE = b"\0\0"
 
@@ -76,7 +76,7 @@ class _Block(NamedTuple):
     ended_s: array[float]
     received: bytes
     received_sizes: array[int]
-    """The share of each turn in `received`."""
+    """The number of bytes of each turn in `received`."""
     sent: bytes
     sent_sizes: array[int]
     requests: int
@@ -218,7 +218,7 @@ class Journal:
         self._set_listeners(())
 
     def listen(self, listener: Callable[[Exchange], None]) -> Callable[[], None]:
-        """Call `listener` with each request that is completed or begins to wait. Return a function that ends this."""
+        """Call `listener` with each request that is completed or begins to wait. Return a function that removes it."""
         self._set_listeners((*self._listeners, listener))
         return lambda: self._set_listeners(tuple(each for each in self._listeners if each is not listener))
 

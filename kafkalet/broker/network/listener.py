@@ -68,7 +68,7 @@ class Listener:
         watchers: Watchers | None = None,
         quotas: ConnectionQuotas | None = None,
     ) -> None:
-        """All listeners of one event loop should share `buffer`, `turns` and `watchers`; those of a broker `quotas`."""
+        """Listeners of an event loop should share `buffer`, `turns` and `watchers`; those of a broker also `quotas`."""
         self.name = name
         self.limits = limits or Limits()
         self._router = router
@@ -213,7 +213,10 @@ class Listener:
             self._idle_check = None
 
     def close_sockets(self) -> None:
-        """Close the sockets only, without the event loop: in a child process after a fork, they are copies."""
+        """Close only the sockets, without the event loop.
+
+        Used in a child process after a fork, where they are copies.
+        """
         for client in self._rejected:
             client.close()
         if self._delayed is not None:
@@ -260,7 +263,7 @@ class Listener:
             self._admit(client, address)
 
     def _delay(self, client: socket.socket, address: tuple[str, int], delay_ms: int) -> None:
-        """Serve a client after a delay, and accept no other one until then, as Kafka's acceptor thread (KIP-612)."""
+        """Serve a client after a delay, and accept no other one until then, like Kafka's acceptor thread (KIP-612)."""
 
         def admit() -> None:
             self._delayed = None

@@ -180,7 +180,7 @@ def _in_session(request: Any, context: Context) -> Iterator[Item]:
 
 
 def split(request: Request, wanted: Callable[[Item], bool], context: Context) -> tuple[Any, Any]:
-    """Return the request without the matching items, and with only these. A request without items is None."""
+    """Split a request into one without the matching items and one with only these. A part without items is None."""
     return _split(request, parts_of(type(request), context.version), _root(request), wanted, request, context)
 
 

@@ -1,9 +1,9 @@
 """Encoded responses, which the router sends again to the same request until the cluster changes.
 
 Clients repeat some requests: ApiVersions on each connection, Metadata for the same topics every few minutes or, in a
-test, every few milliseconds. The response depends only on the bytes of the request after its header, the listener of
-the client, and what the revision of the cluster covers (cluster/revision.py). A module of `broker/apis` lets its
-responses be cached with a function
+test, every few milliseconds. The response depends only on the bytes of the request after its header, on the listener of
+the client, and on state whose changes advance the cluster's revision (cluster/revision.py). A module of `broker/apis`
+lets its responses be cached with a function
 
     def is_cacheable(response: MetadataResponse) -> bool
 

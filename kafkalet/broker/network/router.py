@@ -20,8 +20,8 @@ RequestContext.parseRequest):
   such function, to error_responses.py.
 
 Faults, quotas, the request log and the journal are hooks (hooks.py). Without them, repeated requests are answered from
-their bytes (repetitions.py, response_cache.py). Requests of clients that are not authenticated are checked before
-(sasl_connection.py).
+their bytes (repetitions.py, response_cache.py). Requests of clients that are not authenticated are checked before they
+reach the router (sasl_connection.py).
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ class Router:
         self.hooks.request_log = RequestLog if self.hooks.request_log is None else None
 
     def _choose(self) -> None:
-        """Follow a change of the hooks, so that unused ones cost nothing."""
+        """Adapt to a change of the hooks, so that unused ones cost nothing."""
         hooks = self.hooks
         self._is_plain, self._intercept = self.broker.is_plain, hooks.intercept
         self.route, self.encode_delayed, self._on_response, self.recorder = (

@@ -5,7 +5,7 @@ Until the client is authenticated, and while it authenticates again, its frames 
     frame ──> Authenticator.receive ──┬── raw token ──> size | token
                                       └── request ────> Router ──> sasl_handshake, sasl_authenticate, api_versions
 
-In between, it is a connection like any other, and a request costs nothing more. Whether the session has expired is
+At other times, it works like any other connection, at no extra cost per request. Whether the session has expired is
 checked when data arrives.
 
 Raw tokens are not recorded in the journal, because they are secrets. Frames are small before authentication
@@ -28,7 +28,7 @@ from .receiving import Partial, check_size
 ANSWERED_BYTES = 16 * 1024
 """A larger request for another API during authentication is not decoded, and gets no error response.
 
-Thousands of items would take long, and the client has not shown yet who it is.
+Thousands of items would take long, and the client is not authenticated yet.
 """
 _read_size = Struct(">i").unpack_from
 

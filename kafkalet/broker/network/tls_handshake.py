@@ -31,7 +31,7 @@ _REASONS = {
     "SSLV3_ALERT_BAD_CERTIFICATE": "the client refused the certificate of the broker",
     "SSLV3_ALERT_CERTIFICATE_UNKNOWN": "the client refused the certificate of the broker",
 }
-"""What failed, for the reasons that OpenSSL gives."""
+"""Descriptions of OpenSSL's reasons for a failure."""
 
 
 class TlsHandshake:
@@ -104,7 +104,7 @@ class TlsHandshake:
         self._tls.close()
 
     def close_socket(self) -> None:
-        """Close the socket only, without the event loop: in a child process after a fork, it is a copy."""
+        """Close only the socket, without the event loop. Used in a child process after a fork, where it is a copy."""
         socket.socket.close(self._tls)
 
 

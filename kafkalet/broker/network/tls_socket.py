@@ -30,7 +30,7 @@ class TlsSocket:
         """Whether `close` tells the client that this is the end of the data."""
 
     def has_decrypted_data(self) -> bool:
-        """Return whether data has been decrypted that no receive has returned yet.
+        """Return whether there is decrypted data that no call has received yet.
 
         The event loop does not know of this data, because it has already been read from the system's socket.
         """

@@ -6,5 +6,5 @@
     throttling.py   mutes clients over quota and sets the throttle time
 
 A broker without quotas does not import these modules. A broker with quotas has a `Throttling`, which the router calls
-before and after each request. Handlers ask it in `apis/fetch_quota.py` and `apis/parts/mutation_quota.py`.
+before and after each request. Handlers call it in `apis/fetch_quota.py` and `apis/parts/mutation_quota.py`.
 """

@@ -27,7 +27,7 @@ _LONG = (1 << 63) - 1
 _INT = (1 << 31) - 1
 _WHOLE = {PRODUCE: (_LONG, "LONG"), CONSUME: (_LONG, "LONG"), CONNECT: (_INT, "INT")}
 _EPSILON = 1e-6
-"""How far a value may be from a whole number and still count as one."""
+"""A value that is at most this far from a whole number counts as a whole number."""
 
 _NOT_LOOKED_UP: Mapping[str, str | None] = {}
 

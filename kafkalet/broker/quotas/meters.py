@@ -1,7 +1,7 @@
 """Meters, which measure a client's recent usage, and its throttle time if it exceeds the quota.
 
 `SampledRate` records usage in windows, by default the last eleven windows of one second. The rate is the average over
-at least ten full windows, so a client that was idle may use ten seconds' worth of its quota in one burst. The throttle
+at least ten full windows, so a client that was idle can use ten seconds' worth of its quota in one burst. The throttle
 time is
 
     (rate - quota) / quota x length of all windows

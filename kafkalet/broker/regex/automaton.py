@@ -171,7 +171,7 @@ class _Automaton:
     def closure(self, states: States, before: bool | None, after: bool | None) -> set[int]:
         """Return all states that can be reached without consuming a character.
 
-        `before` and `after` tell whether the neighbouring characters are word characters; they are None at the ends of
+        `before` and `after` tell whether the neighboring characters are word characters; they are None at the ends of
         the text.
         """
         holds = {

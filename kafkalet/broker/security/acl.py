@@ -83,7 +83,7 @@ CLUSTER_NAME = "kafka-cluster"
 """The name of the only resource of type CLUSTER."""
 WILDCARD = "*"
 PRINCIPAL_TYPE = "User:"
-"""Every resource name in a literal pattern, or every host."""
+"""Stands for every resource name in a literal pattern, and for every host."""
 EVERY_USER = "User:*"
 """The principal of ACLs that apply to every principal, of any type."""
 
@@ -105,7 +105,7 @@ class Acl(NamedTuple):
     permission: Permission
 
     def __str__(self) -> str:
-        """Return the ACL as text. `parse_acls` returns the same ACL, except for names that Kafka allows but no text."""
+        """Return the ACL as text. `parse_acls` restores it, except for names that the text format cannot express."""
         permission = "deny:" if self.permission is Permission.DENY else ""
         principal = self.principal.removeprefix(PRINCIPAL_TYPE)
         if not permission and principal.lower().startswith(("deny:", "allow:")):
@@ -117,11 +117,11 @@ class Acl(NamedTuple):
 
 
 Entries = dict[str, dict[Acl, None]]
-"""The ACLs of one pattern, by principal."""
+"""The ACLs of one pattern, keyed by principal."""
 
 
 class _Patterns:
-    """The patterns of one resource type, by name, with their ACLs."""
+    """The patterns of one resource type with their ACLs, keyed by name."""
 
     __slots__ = ("lengths", "literal", "prefixed")
 
@@ -160,8 +160,8 @@ class _Patterns:
 class Acls:
     """The ACLs of a cluster, in the order of their creation, with an index by resource and principal.
 
-    StandardAuthorizer sorts its ACLs by reverse name. This index looks up the name and those of its prefixes that are
-    as long as the name of a prefixed pattern.
+    StandardAuthorizer sorts its ACLs by reverse name. This index looks up the name itself, and its prefixes of each
+    length that the names of prefixed patterns have.
     """
 
     __slots__ = ("_acls", "_patterns", "version")

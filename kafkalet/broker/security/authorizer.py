@@ -18,7 +18,7 @@ AUTHORIZERS = (
 MOST_DECISIONS = 20_000
 """The number of decisions that are remembered until the ACLs change."""
 LONGEST_REMEMBERED_NAME = 255
-"""Longer names, which are not those of topics, are decided each time, because a client could fill the memory."""
+"""Decisions about longer names are not remembered, because a client could fill the memory. Topic names are shorter."""
 ANY_RESOURCE = "hardcode"
 """A resource that stands for any other one (Authorizer.authorizeByResourceType). ACLs may name it."""
 
@@ -26,13 +26,14 @@ _IMPLIED_BY = {
     Operation.DESCRIBE: (Operation.READ, Operation.WRITE, Operation.DELETE, Operation.ALTER),
     Operation.DESCRIBE_CONFIGS: (Operation.ALTER_CONFIGS,),
 }
-"""Operations that include another one if they are allowed. A denied operation includes no other."""
+"""The operations that imply another one if they are allowed. Denying an operation does not deny others."""
 
 
 class Authorizer:
     """The authorizer of one broker. `acls` are the ACLs of the cluster, which may change at any time.
 
-    With `asks_for_any_resource_first`, a client that may use a resource which no ACL names may use at least one.
+    With `asks_for_any_resource_first`, a client that may use a resource without ACLs counts as authorized for at least
+    one resource.
     """
 
     def __init__(
@@ -110,7 +111,7 @@ class Authorizer:
         return allowed
 
     def _decide_any(self, principal: str, host: str, operation: Operation, resource_type: ResourceType) -> bool:
-        """Return whether a pattern allows the operation that no other pattern denies. Nothing is implied here."""
+        """Return whether a pattern allows the operation and no other pattern denies it. _IMPLIED_BY is not used."""
         if self._asks_for_any_resource_first and self._decide(principal, host, operation, resource_type, ANY_RESOURCE):
             return True
         found = [

@@ -1,4 +1,4 @@
-"""Delegation tokens: what a user passes to others so that they can log in as this user (KIP-48, KIP-373).
+"""Delegation tokens, which a user passes to other clients so that they can log in as this user (KIP-48, KIP-373).
 
 A token has a public id and a secret, which is the HMAC of the id with the key that all brokers share. Clients log in
 with the id as user name and the secret, in base64, as password of a SCRAM mechanism. The secret is not stored.
@@ -40,7 +40,7 @@ class DelegationToken(NamedTuple):
         return self.max_ms < now_ms or self.expires_ms < now_ms
 
     def may_be_renewed_by(self, principal: Principal) -> bool:
-        """Return whether a principal is the owner or a renewer. The requester of a token of another user is not."""
+        """Return whether a principal is the owner or a renewer. Requesting a token for another user is not enough."""
         return principal == self.owner or principal in self.renewers
 
 
@@ -89,7 +89,7 @@ class TokenRules(Protocol):
 
 
 class DelegationTokens:
-    """The tokens of a cluster. `change` stores tokens by id, and removes those that are None."""
+    """The tokens of a cluster. `change` stores tokens by id, and removes ids whose token is None."""
 
     def __init__(
         self,
@@ -199,7 +199,7 @@ class DelegationTokens:
         self._remove([token.token_id for token in self._tokens.values() if token.has_expired(now_ms)])
 
     def quiet_ms(self) -> float:
-        """Return for how long no token that is known now expires."""
+        """Return the time until the first of the current tokens expires."""
         now_ms = self._clock.now_ms()
         ends_ms = (min(token.max_ms, token.expires_ms) for token in self._tokens.values())
         return max(0, min(ends_ms, default=math.inf) - now_ms)

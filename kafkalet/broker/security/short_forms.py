@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 NAME_OF_CERTIFICATE = "RULE:^CN=([^,+]+).*$/$1/,DEFAULT"
-"""Makes the common name of a certificate the name of the user, as in `User:alice`, which the ACLs name."""
+"""A mapping rule that turns the common name of a certificate into the user's name, so that ACLs can name `User:alice`.
+"""
 
 
 class ShortForms(NamedTuple):
@@ -73,7 +74,10 @@ class ShortForms(NamedTuple):
         return bool(self.super_users or self.acls)
 
     def check_protocols(self, protocols: Iterable[str]) -> None:
-        """Raise ValueError if no listener has what the short forms are for. `protocols` are those of the listeners."""
+        """Raise ValueError if no listener uses the users or the TLS that were given.
+
+        `protocols` are the listeners' protocols.
+        """
         given = list(protocols)
         if self.users and not any(protocol.startswith("SASL_") for protocol in given):
             wanted = "SASL_SSL" if self.tls or "SSL" in given else "SASL_PLAINTEXT"
@@ -92,7 +96,7 @@ class ShortForms(NamedTuple):
         """Return the configuration of a cluster from the properties that are given, and the short forms.
 
         `host` and `port` are the address of the listener if `listeners` is not given. Raises ValueError if no listener
-        has what the short forms are for.
+        uses the users or the TLS that were given.
         """
         properties = self.properties()
         if self.default_protocol != "PLAINTEXT":

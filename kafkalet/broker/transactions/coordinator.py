@@ -1,10 +1,10 @@
 """The transaction coordinator of a broker.
 
-Operations that may have to wait for replication are detached: they end even if their client disconnects. Error codes
-are those of the newest version of a request; `for_version` converts them for older clients.
+Operations that may have to wait for replication are detached: they complete even if their client disconnects. Error
+codes are those of the newest version of a request; `for_version` converts them for older clients.
 
-The way of an EndTxn request: apis/end_txn.py, `end_transaction` below, decisions.py (which change), shard.py (append it
-and wait), then, after the response, markers.py (all partitions), marker.py (one partition), and shard.py again.
+The path of an EndTxn request: apis/end_txn.py, `end_transaction` below, decisions.py (which change), shard.py (append
+it and wait), then, after the response, markers.py (all partitions), marker.py (one partition), and shard.py again.
 
 Source: kafka.coordinator.transaction.TransactionCoordinator.
 """

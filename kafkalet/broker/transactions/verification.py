@@ -1,9 +1,8 @@
-"""Verification of transactional writes by asking the transaction coordinator (KIP-890).
+"""Verification of transactional writes with the transaction coordinator (KIP-890).
 
 A partition refuses transactional records unless the coordinator confirms that they belong to an open transaction.
-Otherwise a late batch could start a transaction that no producer ever ends. The coordinator is asked once per
-transaction; if the transaction is already open in the log, no verification is needed. The operation depends on the
-version of the request:
+Otherwise a late batch could start a transaction that no producer ever ends. There is one verification per transaction;
+if the transaction is already open in the log, none is needed. The operation depends on the version of the request:
 
     Produce v0-10, TxnOffsetCommit v0-3    VERIFY_FOR_OLD   refuse with INVALID_TXN_STATE if not in the transaction
     Produce v11, TxnOffsetCommit v4        VERIFY           refuse with TRANSACTION_ABORTABLE instead (KIP-1050)
@@ -75,8 +74,8 @@ class Leader(Protocol):
 class Transactions:
     """The transactions of a cluster, regardless of which broker coordinates them.
 
-    `clock` is the real time, in which verifications are repeated. `coordinators_of` returns the coordinators of a
-    running broker by its id.
+    Verifications are repeated in real time, which is measured by `clock`. `coordinators_of` returns the coordinators of
+    a running broker by its id.
     """
 
     def __init__(

@@ -2,8 +2,8 @@
 
     1.  The newest offset of each key in the dirty segments is put into the offset map. Records of aborted transactions
         do not count. If the map gets full, the round ends there.
-    2.  All segments up to there, clean ones too, are copied into new ones without the records that are not needed.
-        Neighbouring segments are combined as far as segment.bytes and segment.index.bytes allow.
+    2.  All segments up to there, including clean ones, are copied into new ones without the records that are not needed.
+        Neighboring segments are combined as far as segment.bytes and segment.index.bytes allow.
     3.  Each new segment replaces the old ones under Kafka's file names, so that a crash at any moment loses nothing:
 
             00000000000000000000.log.cleaned    being written; synced to disk when it is complete
@@ -55,7 +55,7 @@ class CleanerSettings(NamedTuple):
     """log.cleaner.io.buffer.load.factor"""
     io_buffer_bytes: int = 256 << 10
     """log.cleaner.io.buffer.size, divided by the number of threads and by two: one buffer is for reading, one for
-    writing. Before Kafka 3.9, there is at most one index entry for what is written at once."""
+    writing. Before Kafka 3.9, there is at most one index entry per write."""
     max_message_bytes: int = 1048588
     """message.max.bytes: the buffers may grow to this size."""
     max_bytes_per_second: float = math.inf
@@ -100,8 +100,8 @@ class _Cleaned(NamedTuple):
 async def clean(found: LogToClean, cleaning: Cleaning, settings: CleanerSettings, now_ms: int) -> Round:
     """Clean a log. Return the result of the round.
 
-    Raises CleaningAborted, CannotClean, KafkaError for corrupt entries, and OSError. The segments that have been
-    replaced until then stay replaced.
+    Raises CleaningAborted, CannotClean, KafkaError for corrupt entries, and OSError. Segments that have been replaced
+    by then stay replaced.
     """
     log, end = found.log, found.first_uncleanable_offset
     offsets = OffsetMap(settings.dedupe_buffer_bytes, settings.load_factor)
@@ -172,7 +172,7 @@ def aborted_transactions(log: Log, offset: int, end: int) -> Sequence[AbortedTra
 
 
 def group_by_size(segments: Sequence[Segment], config: LogConfig, end: int) -> list[list[Segment]]:
-    """Group neighbouring segments that are combined into one (Cleaner.groupSegmentsBySize).
+    """Group neighboring segments that are combined into one (Cleaner.groupSegmentsBySize).
 
     `end` is the first uncleanable offset. Offsets of a new segment must be representable relative to its first one.
     """

@@ -2,7 +2,8 @@
 
 A batch is copied byte by byte if all its records stay, and encoded again if some are removed. It keeps its offsets: a
 batch of format 2 keeps its first and last offset even if these records are gone. A batch without records is removed,
-unless it is the last one of a producer, whose sequence and epoch it has, or the last one of the round.
+unless it is the last batch of a producer, which preserves the producer's sequence and epoch, or the last batch of the
+round.
 
 A tombstone stays for `delete.retention.ms` after the first round that finds no newer record of its key, so
 that consumers see the deletion. The end of that time, the delete horizon, replaces the base timestamp of the batch
@@ -38,7 +39,7 @@ class LastRecord(NamedTuple):
     """The last batch of a producer that has not expired (Kafka's LastRecord)."""
 
     data_offset: int
-    """The last offset of its last batch with data; -1 if unknown: then its last marker is its last batch."""
+    """The last offset of its last batch with data; -1 if unknown. In that case, the last marker is its last batch."""
     producer_epoch: int
 
 
@@ -56,7 +57,7 @@ class Retained(NamedTuple):
     data: bytes | memoryview
     records: int
     max_offset: int
-    """The offset of its last record; of the batch, if it is unchanged or empty."""
+    """The offset of its last record or, if the batch is unchanged or empty, the last offset of the batch."""
 
 
 class RecordFilter:

@@ -141,7 +141,7 @@ def inactive_segments_from(log: Log, offset: int) -> list[Segment]:
 
 
 def _compaction_delay_ms(log: Log, first_dirty_offset: int, now_ms: int) -> int:
-    """Return for how long a dirty record has been older than max.compaction.lag.ms; 0 if there is none."""
+    """Return the time since a dirty record became older than max.compaction.lag.ms; 0 if there is no such record."""
     latest_ms = now_ms - max(log.config.max_compaction_lag_ms, 0)
     if latest_ms <= 0:
         return 0
@@ -151,7 +151,7 @@ def _compaction_delay_ms(log: Log, first_dirty_offset: int, now_ms: int) -> int:
 
 
 def quiet_ms(logs: Iterable[Log], state: CleanerState, now_ms: int) -> float:
-    """Return for how long no log will be due and no segment of a compacted log will expire, if nothing is appended."""
+    """Return the time until a log becomes due or a segment of a compacted log expires, if nothing is appended."""
     uncleanable = state.uncleanable
     compacted = (log for log in logs if log.config.is_compacted and (log.topic, log.partition) not in uncleanable)
     return min((_log_quiet_ms(log, state, now_ms) for log in compacted), default=math.inf)

@@ -49,7 +49,7 @@ class CleanedTransactions:
         return False
 
     def read_control_batch(self, batch: Batch) -> bool:
-        """Process a control batch. Return whether it may be removed: nothing is left of its transaction."""
+        """Process a control batch. Return whether it may be removed because nothing is left of its transaction."""
         self._begin_up_to(batch.last_offset)
         record = next(batch.iterate(), None)
         if record is None:

@@ -61,7 +61,7 @@ class AclFilter(NamedTuple):
 
     @property
     def unknown(self) -> str:
-        """The part of the filter with a value that the release does not know, as Kafka names it, or ""."""
+        """Kafka's name for the part of the filter that has a value unknown to the release, or "" if there is none."""
         if ResourceType.UNKNOWN is self.resource_type or PatternType.UNKNOWN is self.pattern_type:
             return "patternFilter"
         if Operation.UNKNOWN is self.operation or Permission.UNKNOWN is self.permission:
@@ -92,7 +92,7 @@ class AclFilter(NamedTuple):
 
 
 async def matching(acl_filter: AclFilter, acls: Iterable[Acl]) -> list[Acl]:
-    """Return the ACLs that a filter matches. Other clients get their turns in the meantime."""
+    """Return the ACLs that a filter matches, with pauses for other requests."""
     found = []
     for number, acl in enumerate(acls):
         if acl_filter.matches(acl):
@@ -149,7 +149,7 @@ def acl_of(creation: Creation, release: Release) -> Acl:
 
 
 def check_new(acl: Acl, release: Release) -> None:
-    """Raise INVALID_REQUEST unless an ACL can be created."""
+    """Raise INVALID_REQUEST if this ACL cannot be created."""
     if acl.resource_type is ResourceType.CLUSTER and acl.resource_name != CLUSTER_NAME:
         raise _invalid(f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}")
     if not acl.resource_name:
@@ -181,7 +181,7 @@ def check_new(acl: Acl, release: Release) -> None:
 
 
 def check_filter(acl_filter: AclFilter, release: Release) -> None:
-    """Raise INVALID_REQUEST if ACLs cannot be deleted with a filter."""
+    """Raise INVALID_REQUEST if this filter cannot be used to delete ACLs."""
     if acl_filter.unknown and release.checks_acls_at_controller:
         raise _invalid(f"Unknown {acl_filter.unknown}.")
 

@@ -41,7 +41,7 @@ def change(
 ) -> None:
     """Change the configuration of a resource. With `validate_only`, only check the change.
 
-    `named` are the names of the properties in the request. Raises KafkaError if the change is refused.
+    `named` contains the names of the properties in the request. Raises KafkaError if the change is refused.
     """
     if (error := _refusal_to_alter(resource_type, name, context)) is not None:
         rules = context.release
@@ -63,9 +63,10 @@ def change(
 
 
 def refusal(operation: Operation, resource_type: int, name: str, context: Context) -> KafkaError | None:
-    """Return an error if the client may not describe, or alter, the configuration of a resource.
+    """Return an error if the client may not perform the operation (describe or alter) on a resource's configuration.
 
-    Brokers, their loggers and client metrics need the operation on the cluster. Unknown types are refused elsewhere.
+    For brokers, their loggers and client metrics, the client needs this operation on the cluster. Unknown types are
+    refused elsewhere.
     """
     if context.authorizer is None or (resource_type == ResourceType.GROUP and not context.release.configures_groups):
         return None

@@ -1,7 +1,7 @@
 """The code shared by OffsetCommit and TxnOffsetCommit: validation, records and response.
 
-Unknown topics and partitions get errors without asking the coordinator, which is not involved at all if no partition
-remains. In the response, the coordinator's results come after these errors.
+Unknown topics and partitions get errors here, and the coordinator only handles the others. It is not called if there
+are none. In the response, the coordinator's results come after these errors.
 
 Source: kafka.server.KafkaApis.handleOffsetCommitRequest, OffsetCommitResponse.Builder.
 """

@@ -1,7 +1,7 @@
 """Gives a data directory what Apache Kafka needs to open it: `meta.properties` of KRaft, and a metadata log.
 
-The logs and their checkpoints are Kafka's own files anyway. A KRaft broker also needs metadata: it renames the logs of
-topics that it does not know to -stray. The metadata of the cluster becomes a snapshot, which is the whole metadata log
+The logs and their checkpoints are Kafka's own files anyway. A KRaft broker also needs metadata: logs of topics that it
+does not know are renamed to -stray. The metadata of the cluster becomes a snapshot, which is the whole metadata log
 (snapshot.py). A metadata log that Apache Kafka wrote earlier is replaced, because the metadata here is newer.
 """
 
@@ -33,8 +33,8 @@ def write_metadata_log(
 ) -> int:
     """Write the metadata to the first directory of the first broker. Return the number of records.
 
-    `paths` are the log directories of each broker, which must be cleanly closed. `levels` are those of the features
-    with which Kafka runs. Only the owner can read the file if it may contain secrets, as with kafkalet.json. Raises
+    `paths` are the log directories of each broker, which must be cleanly closed. `levels` are the feature levels with
+    which Kafka will run. Like kafkalet.json, the file is readable only by its owner if it may contain secrets. Raises
     OSError, and ValueError for an invalid `meta.properties`.
     """
     ids = {path: _identify(files, path, image.cluster_id, node_id) for node_id in paths for path in paths[node_id]}

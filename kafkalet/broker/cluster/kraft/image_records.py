@@ -1,6 +1,6 @@
-"""The records of KRaft's metadata log that create the metadata of a cluster: the reverse of `replay`.
+"""Converts the metadata of a cluster to records of KRaft's metadata log: the reverse of `replay`.
 
-Which versions the records have, and which kinds exist at all, depends on the level of `metadata.version`
+The level of `metadata.version` determines which types of records exist, and their versions
 (org.apache.kafka.server.common.MetadataVersion).
 
 Source: the methods `write` of org.apache.kafka.image.MetadataImage and of the images that it consists of.
@@ -34,7 +34,7 @@ _LOG = logging.getLogger(__name__)
 
 METADATA_VERSION = "metadata.version"
 KRAFT_VERSION = "kraft.version"
-"""A feature whose level is not in the metadata, but in a control record of the quorum. 0 needs none."""
+"""A feature whose level is not in the metadata, but in a control record of the quorum. Level 0 needs no record."""
 
 CONTROLLED_SHUTDOWN_SINCE = 7
 SCRAM_SINCE = 11
@@ -51,7 +51,7 @@ UNKNOWN_BROKER = (1 << 31) - 1
 
 
 class Cluster(NamedTuple):
-    """What is known of a cluster apart from its metadata."""
+    """The facts about a cluster that are not in its metadata."""
 
     levels: Mapping[str, int]
     """The levels of the enabled features. `metadata.version` is one of them."""
@@ -65,7 +65,7 @@ class Cluster(NamedTuple):
 def encoded_records(image: MetadataImage, cluster: Cluster) -> list[bytes]:
     """Return the values of the records that create the metadata, in an order in which Kafka applies them.
 
-    What the level of `metadata.version` does not know is left out, with a warning.
+    Metadata that the level of `metadata.version` does not support is left out, with a warning.
     """
     return [encode_record(record, version) for record, version in _records(image, cluster)]
 
@@ -95,7 +95,7 @@ def _records(image: MetadataImage, cluster: Cluster) -> Iterator[tuple[MetadataR
 def _broker(node_id: int, directories: Sequence[bytes], levels: Mapping[str, int]) -> RegisterBrokerRecord:
     """Return the registration of a broker that has stopped; Kafka replaces it when the broker starts.
 
-    From 4.1 on, a broker without one is taken for a broker that has lost its data (KIP-966).
+    From 4.1 on, Kafka assumes that a broker without a registration has lost its data (KIP-966).
     """
     return RegisterBrokerRecord(
         broker_id=node_id,

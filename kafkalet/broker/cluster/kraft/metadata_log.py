@@ -5,9 +5,9 @@
     ../bootstrap.checkpoint                         the first records of a new cluster, with which it was formatted
 
 The state of the cluster consists of the newest snapshot and the records of the log from its offset on. The files are
-only read. A log ends before the first batch that is incomplete, has a wrong checksum or does not continue the log; the
-rest is logged as an error and ignored, as Kafka cuts it off after a crash. A damaged snapshot is logged, too, and an
-earlier one is used.
+only read. A log ends before the first batch that is incomplete, has a wrong checksum or does not continue the log.
+Kafka truncates the log there after a crash; here, the rest is ignored, and an error is logged. A damaged snapshot is
+also logged, and an earlier one is used.
 
 Source: org.apache.kafka.snapshot.Snapshots, kafka.raft.KafkaMetadataLog.
 """
@@ -47,7 +47,10 @@ class Entry(NamedTuple):
 
 
 class LogState(NamedTuple):
-    """What changes whenever something is written to a metadata log: its last segment and the size of that in bytes."""
+    """The last segment of a metadata log and its size in bytes.
+
+    At least one of them changes with every write to the log.
+    """
 
     segment: str
     size: int
@@ -153,7 +156,7 @@ class MetadataLog:
                 return
 
     def _ends(self, name: str, position: int, offset: int, reason: str) -> None:
-        """Report damage after which the log is ignored."""
+        """Log an error about damage. The log is ignored from there on."""
         self.is_damaged = True
         path = os.path.join(self.directory, name)
         _LOG.error(
@@ -211,7 +214,10 @@ def _check(batch: Batch) -> None:
 
 
 def _entries(batch: Batch) -> Iterator[Entry]:
-    """Decode the records of a batch; of control records, only KRAFT_VERSION. Raises DecodeError, KafkaError."""
+    """Decode the records of a batch.
+
+    The only control record that is returned is KRAFT_VERSION. Raises DecodeError, KafkaError.
+    """
     for record in batch.records():
         value = record.value or b""
         if not batch.is_control:

@@ -1,7 +1,7 @@
 """Applies the records of a metadata log to a metadata image.
 
-Records between BeginTransactionRecord and EndTransactionRecord are applied at the end of the transaction (KIP-868);
-those of a transaction that was aborted, or whose end is not in the log, are not.
+Records between BeginTransactionRecord and EndTransactionRecord are applied at the end of the transaction (KIP-868).
+They are not applied if the transaction was aborted, or if its end is not in the log.
 
 Source: org.apache.kafka.image.MetadataDelta and the deltas that it consists of; MetadataBatchLoader.
 """
@@ -24,7 +24,7 @@ from .metadata_log import Entry
 _LOG = logging.getLogger(__name__)
 
 UNCHANGED = -2
-"""The leader in a PartitionChangeRecord if the leader has not changed."""
+"""The leader in a PartitionChangeRecord that does not change the leader."""
 
 # org.apache.kafka.common.config.ConfigResource.Type
 TOPIC, BROKER, CLIENT_METRICS, GROUP = 2, 4, 16, 32
@@ -89,7 +89,7 @@ class Replay:
             _LOG.error("skipping the metadata record at offset %d: %s", entry.offset, shown(error))
 
     def finish(self) -> MetadataImage:
-        """Return the image, after the last record."""
+        """Return the image. To be called after the last record."""
         self._forget_transaction("its end is not in the log")
         for topic_id, name in self._names.items():
             partitions = self._partitions[topic_id]
@@ -244,7 +244,7 @@ class Replay:
 
 
 def _without_replicas(index: int) -> PartitionState:
-    """Return a partition that the log does not contain, although it contains one with a higher number."""
+    """Return a placeholder for a partition that the log does not contain although it contains a higher number."""
     state = PartitionState(index, [])
     state.leader = NO_LEADER
     return state
@@ -268,4 +268,7 @@ _HANDLERS: dict[type[Any], Callable[[Replay, Any], None]] = {
     records.DelegationTokenRecord: Replay._token,
     records.RemoveDelegationTokenRecord: Replay._remove_token,
 }
-"""The records that change the image. Those of brokers and controllers do not: the brokers of the image are ours."""
+"""The types of records that change the image.
+
+Records about brokers and controllers do not, because the image has the brokers that run here.
+"""

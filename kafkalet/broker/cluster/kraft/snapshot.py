@@ -1,4 +1,4 @@
-"""A snapshot of a metadata log: the file with which the log of a KRaft cluster can start.
+"""A snapshot of a metadata log: a file from which a KRaft cluster can start.
 
     00000000000000000001-0000000000.checkpoint      end offset - epoch
     control batch   SnapshotHeader

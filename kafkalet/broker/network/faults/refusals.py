@@ -1,4 +1,4 @@
-"""Which parts of a request can be refused, and responses in which parts are refused.
+"""Determines which parts of a request can be refused, and builds responses in which parts are refused.
 
 The errors themselves are built as for a whole request (error_responses.py).
 """

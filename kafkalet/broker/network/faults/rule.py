@@ -161,19 +161,19 @@ class FaultRule:
 
     @property
     def is_late(self) -> bool:
-        """Whether the response decides if a request matches: a Fetch response may have no records to corrupt."""
+        """Whether a match depends on the response: a Fetch response may have no records to corrupt."""
         return bool(self.actions.corrupt)
 
     @property
     def most(self) -> int | None:
-        """How often the fault can fire, or None if there is no limit."""
+        """The maximum number of times that the fault can fire, or None if there is no limit."""
         if self.actions.barrier:
             return self.actions.barrier
         return 1 if self.selection.nth is not None else self.selection.times
 
     @property
     def expected(self) -> int:
-        """How often the fault must fire, or the test fails."""
+        """The number of times that the fault has to fire; otherwise, the test fails."""
         return self.most or 1
 
     @property
@@ -215,7 +215,7 @@ class FaultRule:
         return True
 
     def _miss(self, request: Request, context: Context) -> str | None:
-        """Return why the request does not match, or None if it does."""
+        """Return the reason why the request does not match, or None if it does."""
         filters, node_id = self.filters, context.node.node_id
         if filters.broker is not None and node_id != filters.broker:
             return f"{context.api} was sent to broker {node_id}, not {filters.broker}"

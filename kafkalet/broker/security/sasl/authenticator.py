@@ -49,7 +49,7 @@ class State(Enum):
 
 
 class Event(Enum):
-    """What changes the state."""
+    """The events that change the state."""
 
     REQUEST = "the first request"
     VERSIONS = "ApiVersions is answered"
@@ -126,7 +126,7 @@ class Authenticator:
 
     @property
     def is_open(self) -> bool:
-        """Whether requests can be served without asking `admit`: the client is authenticated, and may be so."""
+        """Whether requests need no `admit`, because the client is authenticated and its session has not ended."""
         ends_ms = self._session_ends_ms
         return self._state is State.COMPLETE and (ends_ms is None or self._listener.clock.now_ms() <= ends_ms)
 
@@ -141,7 +141,7 @@ class Authenticator:
 
     @property
     def takes_handshake(self) -> bool:
-        """Whether SaslHandshake is legal, if `admit` has been asked or the client is authenticated."""
+        """Whether SaslHandshake is legal now. `admit` must have accepted it, or the client must be authenticated."""
         if self._state is not State.COMPLETE:
             return True
         last_ms, now_ms = self._reauthenticated_ms, self._listener.clock.now_ms()
@@ -205,7 +205,7 @@ class Authenticator:
                 raise self._refused(f"{api} before the client has authenticated", is_delayed=self._delays_close)
 
     def versions_answered(self) -> None:
-        """ApiVersions was answered without an error."""
+        """Record that ApiVersions has been answered without an error."""
         if self._state is State.VERSIONS_OR_HANDSHAKE:
             self._move(Event.VERSIONS)
 

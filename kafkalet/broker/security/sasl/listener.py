@@ -1,6 +1,6 @@
 """What the connections of a listener with SASL share: the enabled mechanisms and their users.
 
-The settings are properties of the listener. Those of one mechanism have its name in front, as in
+The settings are properties of the listener. Those of one mechanism begin with its name, as in
 `listener.name.sasl_ssl.scram-sha-256.sasl.jaas.config`.
 
 Source: org.apache.kafka.common.network.SaslChannelBuilder, BrokerSecurityConfigs.

@@ -64,7 +64,7 @@ class OAuthBearer:
             scope = "" if problem.scope is None else f', "scope":"{problem.scope}"'
             self._error = f'{{"status":"{status}"{scope}}}'
             return self._error.encode()
-        # JSON can have half of a surrogate pair, which has no UTF-8. Java writes a question mark instead.
+        # JSON can contain half of a surrogate pair, which UTF-8 cannot encode. Java writes a question mark instead.
         name = found.principal_name.encode(errors="replace").decode()
         if authorization_id not in ("", name):
             raise AuthenticationFailed(
@@ -97,10 +97,10 @@ def _parse(message: str) -> tuple[str, str]:
 def validator_of(
     module: LoginModule | None, handler: str | None, values: Mapping[str, str], clock: Clock, *, is_base64url: bool
 ) -> Validate:
-    """Return the validator of a listener, which is selected by a class of Kafka. Raises InvalidProperty.
+    """Return the validator of a listener, which the name of a Kafka class selects. Raises InvalidProperty.
 
-    `handler` is the class, `values` are the properties of the listener. `module` has the options of unsecured tokens;
-    `is_base64url` is how their parts are encoded.
+    `handler` is the name of the class, and `values` are the properties of the listener. `module` has the options of
+    unsecured tokens; `is_base64url` tells how the parts of these tokens are encoded.
     """
     if handler in SIGNED_HANDLERS:
         from .signed_tokens import SignedTokens

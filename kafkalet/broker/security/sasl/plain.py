@@ -20,7 +20,7 @@ _MOST_TOKENS = 4  # Kafka does not count further
 
 
 def passwords_of(module: LoginModule) -> dict[str, str]:
-    """Return the passwords of the users, by name. Like Kafka, other login modules have no users."""
+    """Return the users' passwords, keyed by name. As in Kafka, only PlainLoginModule defines users."""
     if module.name != LOGIN_MODULES["PLAIN"]:
         return {}
     return {name[len(_USER) :]: password for name, password in module.options.items() if name.startswith(_USER)}

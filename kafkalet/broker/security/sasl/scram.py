@@ -142,7 +142,7 @@ def _in_java_order(extensions: Mapping[str, str]) -> list[str]:
 
 
 def _is_true(text: str | None) -> bool:
-    """Java's Boolean.parseBoolean."""
+    """Parse text like Java's Boolean.parseBoolean."""
     return text is not None and text.lower() == "true"
 
 
@@ -152,7 +152,7 @@ def _user_name(sasl_name: str) -> str:
 
 
 def _random_text() -> str:
-    """Return a random number of 130 bits with the digits 0 to 9 and a to z, as ScramFormatter.secureRandomString."""
+    """Return a random number of 130 bits with the digits 0 to 9 and a to z, like ScramFormatter.secureRandomString."""
     number = int.from_bytes(os.urandom(17), "big") >> (17 * 8 - _NONCE_BITS)
     digits = []
     while number:

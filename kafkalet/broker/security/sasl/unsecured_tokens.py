@@ -140,7 +140,7 @@ def _converted(value: Any) -> Any:
 
 
 def _text(value: Any) -> str:
-    """Jackson's JsonNode.asText."""
+    """Convert a value like Jackson's JsonNode.asText."""
     if isinstance(value, str):
         return value
     if isinstance(value, dict | list):
@@ -170,5 +170,5 @@ def _scope(claims: Mapping[str, Any], name: str) -> set[str]:
 
 
 def _java_round(value: float) -> int:
-    """Java's Math.round, which returns the largest long instead of larger numbers."""
+    """Round like Java's Math.round. Results outside the range of a long are replaced by the nearest long."""
     return max(-_MAX_LONG - 1, min(_MAX_LONG, math.floor(value + 0.5))) if math.isfinite(value) else _MAX_LONG

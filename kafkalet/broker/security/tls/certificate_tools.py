@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 VALID_DAYS = 365
 EARLIER_MINUTES = 60
-"""How long before their creation certificates are valid, for clients whose clock is slow. `openssl` cannot do this."""
+"""Certificates become valid this long before their creation, for clients whose clock is slow.
+
+`openssl` cannot do this.
+"""
 _OPENSSL_TIMEOUT_S = 60
 
 
@@ -48,7 +51,7 @@ def write_file(path: str, data: bytes) -> None:
 
 
 def address_of(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Return the IP address in a text, or None if it is none."""
+    """Return the IP address in a text, or None if the text is not an address."""
     try:
         return ipaddress.ip_address(text)
     except ValueError:
@@ -62,7 +65,7 @@ class Tool(Protocol):
         """Return the key and the certificate of an authority."""
 
     def issue(self, directory: str, authority: Issued, name: str, hosts: list[str] | None) -> tuple[str, str]:
-        """Return a key and its certificate: for a broker with these hosts or, with None, for a client."""
+        """Return a key and its certificate: for a broker with these hosts or, if `hosts` is None, for a client."""
 
 
 def available_tool() -> Tool:
@@ -88,7 +91,7 @@ class Cryptography:
         return self._signed(builder, key, key, signs=True)
 
     def issue(self, directory: str, authority: Issued, name: str, hosts: list[str] | None) -> tuple[str, str]:
-        """Return a key and its certificate: for a broker with these hosts or, with None, for a client."""
+        """Return a key and its certificate: for a broker with these hosts or, if `hosts` is None, for a client."""
         from cryptography import x509
         from cryptography.hazmat.primitives.asymmetric import ec
         from cryptography.hazmat.primitives.serialization import load_pem_private_key
@@ -193,7 +196,7 @@ class OpenSSL:
             return scratch.read("key"), scratch.read("certificate")
 
     def issue(self, directory: str, authority: Issued, name: str, hosts: list[str] | None) -> tuple[str, str]:
-        """Return a key and its certificate: for a broker with these hosts or, with None, for a client."""
+        """Return a key and its certificate: for a broker with these hosts or, if `hosts` is None, for a client."""
         with _Scratch(directory) as scratch:
             extensions = "extendedKeyUsage = clientAuth\n"
             if hosts is not None:

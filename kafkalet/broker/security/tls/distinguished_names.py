@@ -179,7 +179,7 @@ def _canonical(name: bytes) -> list[list[str]]:
 
 
 def _canonical_attribute(attribute: Attribute) -> str:
-    """Return the attribute without differences in case, in spaces and between PrintableString and UTF8String."""
+    """Normalize case, spaces and the string type (PrintableString or UTF8String) of an attribute, for comparison."""
     if attribute.type not in KEYWORDS or attribute.tag not in (UTF8_STRING, PRINTABLE_STRING):
         return f"{attribute.type}=#{attribute.encoded.hex()}"
     text = " ".join(attribute.value.decode("utf-8", "replace").split())

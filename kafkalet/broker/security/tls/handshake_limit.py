@@ -1,9 +1,9 @@
 """Limits the handshake messages of a TLS connection.
 
-A client may update its keys (TLS 1.3) or ask for a renegotiation, which is refused (TLS 1.2), at any time. OpenSSL
-processes such messages in one call until data arrives or the socket is empty, so that a client that sends nothing else
-would block the event loop. OpenSSL has no limit and no interruption: it reports each record to a callback, which shuts
-the connection down.
+At any time, a client may update its keys (TLS 1.3) or request a renegotiation, which is refused (TLS 1.2). OpenSSL
+processes such messages in one call until data arrives or the socket is empty, so a client that sends nothing else would
+block the event loop. OpenSSL has no limit, and the call cannot be interrupted. But OpenSSL reports each record to a
+callback, which shuts down the connection when there are too many.
 
 Python has this callback for debugging (`SSLContext._msg_callback`). Without it, there is no limit.
 """
@@ -13,7 +13,7 @@ import ssl
 from contextlib import suppress
 
 MOST_RECORDS = 1000
-"""Records with handshake messages that a client may send. A handshake needs less than ten; with a new key for each
+"""The maximum number of records with handshake messages. A handshake needs fewer than ten; with a new key for each
 gigabyte, a connection could still transfer a terabyte.
 """
 _HANDSHAKE = 22

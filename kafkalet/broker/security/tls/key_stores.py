@@ -32,7 +32,7 @@ MAX_STORE_BYTES = 1 << 20
 PEM = "PEM"
 
 _JAVA_STORES = (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce")
-"""How files of the types JKS and JCEKS begin."""
+"""The first bytes of JKS and JCEKS files."""
 _BEGIN = re.compile(r"-BEGIN\s+([A-Za-z0-9 #.]{0,40}?)(CERTIFICATE|PRIVATE\s+KEY)-+", re.ASCII)
 _SPACE = re.compile(r"\s+", re.ASCII)
 _KEY_ALGORITHMS = {"1.2.840.113549.1.1.1": "RSA", "1.2.840.10040.4.1": "DSA", "1.2.840.10045.2.1": "EC"}
@@ -192,7 +192,10 @@ def _bytes_of(location: str, name: str) -> bytes:
 
 
 def _binary(location: str, kind: str, store: str) -> bytes:
-    """Return the contents of a PKCS#12 file. As in Java, one that is called JKS is accepted. Raises InvalidProperty."""
+    """Return the contents of a PKCS#12 file.
+
+    As in Java, its configured type may also be JKS. Raises InvalidProperty.
+    """
     name = f"ssl.{store}.type"
     if kind.upper() not in ("JKS", "PKCS12", "JCEKS"):
         raise InvalidProperty(name, kind, "String must be one of: PEM, PKCS12, JKS")
@@ -273,7 +276,7 @@ def _pkcs12_key_store(data: bytes, location: str, password: str, key_password: s
 
 
 def _chain(leaf: bytes, others: list[bytes]) -> tuple[bytes, ...]:
-    """Return a certificate, the one of its issuer among the others, and so on."""
+    """Return the chain of a certificate: the certificate itself, its issuer's certificate in `others`, and so on."""
     chain, issuers = [leaf], {read_certificate(other).subject: other for other in others}
     while (issuer := issuers.pop(read_certificate(chain[-1]).issuer, None)) is not None:
         chain.append(issuer)
@@ -338,7 +341,7 @@ def _entries(text: str, label: str, name: str) -> list[bytes]:
 
 
 def _check_key(key: bytes, name: str, has_password: bool) -> None:
-    """Raise InvalidProperty unless the key is in PKCS#8 and encrypted if, and only if, there is a password."""
+    """Raise InvalidProperty unless the key is PKCS#8. It has to be encrypted exactly if there is a password."""
     how = "Convert it with: openssl pkcs8 -topk8 -nocrypt -in key.pem -out pkcs8.pem"
     try:
         [(tag, contents, _)] = items(key)

@@ -140,7 +140,7 @@ class TlsSettings:
             self.replaced(values)
 
     def replaced(self, values: Mapping[str, str]) -> "TlsSettings":
-        """Return the settings after a change of properties at runtime, or these if nothing has changed.
+        """Return the settings after a change of properties at runtime, or `self` if nothing has changed.
 
         Raises InvalidProperty if the new settings are not valid. Only keystore and truststore can change. A file that
         has been written since it was read counts as a change.
