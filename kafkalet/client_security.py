@@ -50,7 +50,7 @@ SECURITY_PROPERTIES = PropertySet(
         Property("ssl.keystore.location", Type.STRING, ""),
         Property("ssl.keystore.certificate.chain", Type.PASSWORD, ""),
         Property("ssl.keystore.key", Type.PASSWORD, ""),
-        Property("ssl.key.location", Type.STRING, ""),  # of librdkafka: the key, if it is in a file of its own
+        Property("ssl.key.location", Type.STRING, ""),  # of librdkafka: the file of a key that is not in the keystore
         Property("ssl.key.password", Type.PASSWORD, ""),
         Property("ssl.endpoint.identification.algorithm", Type.STRING, "https", one_of("https", "")),
     )

@@ -136,7 +136,7 @@ class SystemClock:
 
 
 class LoopTime:
-    """The time of an event loop, as a `Clock`. It starts anywhere, and goes on while other clocks stand still."""
+    """The time of an event loop, as a `Clock`. Its zero is arbitrary, and it goes on while other clocks stand still."""
 
     has_timers = True
 
@@ -261,7 +261,7 @@ class TimeLine:
 
     def __init__(self, ahead_ms: int = 0) -> None:
         self.ahead_ms = ahead_ms
-        """By how much this time has been advanced, including the time at which it started."""
+        """The time at which it started, plus the time by which it has been advanced."""
         self.target_ms = ahead_ms
         """The value of `ahead_ms` at which the current call of `advance` stops."""
         self.advances = 0

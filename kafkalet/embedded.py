@@ -219,7 +219,7 @@ class EmbeddedCluster:
 
 
 def _data_dirs(given: arguments.DataDir | None, properties: Mapping[str, str]) -> list[str]:
-    """Return the data directories, none for a temporary one."""
+    """Return the data directories. If there are none, a temporary one is used."""
     paths, configured = arguments.directories(given), configured_directories(properties)
     if paths and configured:
         name = LOG_DIRS if LOG_DIRS in properties else LOG_DIR

@@ -165,7 +165,7 @@ class _Tokens:
         return _NUMBER
 
     def _string(self, quote: str) -> _Token:
-        """Return a string, which ends with its quote, or at the end of the line."""
+        """Return a string literal. Without a closing quote, it ends at the end of the line."""
         found: list[str] = []
         while (char := self._peek()) and char != quote and char not in _LINE_ENDS:
             self._at += 1

@@ -9,8 +9,8 @@ import sys
 def lock(descriptor: int, *, shared: bool = False) -> None:
     """Lock an open file, whose position is 0, until its descriptor is closed.
 
-    Shared locks exclude only the others; on Windows, they exclude each other as well. Raises OSError: EACCES or EAGAIN
-    if the file is locked.
+    A shared lock excludes only exclusive ones; on Windows, it also excludes other shared locks. Raises OSError: EACCES
+    or EAGAIN if the file is locked.
     """
     if sys.platform == "win32":
         import msvcrt

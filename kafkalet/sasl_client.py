@@ -21,10 +21,10 @@ from .protocol.schema import Request
 
 HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 MOST_ITERATIONS = 1_000_000
-"""The maximum, so that a broker cannot keep the client busy for long; Kafka's maximum is 16384."""
+"""The maximum number of iterations that a broker can demand. It limits the client's work; Kafka's maximum is 16384."""
 
 Exchange = Callable[[bytes], bytes]
-"""Sends a token to the broker, and returns its answer."""
+"""Sends a token to the broker, and returns its response."""
 
 
 class NotAuthenticated(PermissionError):
@@ -32,7 +32,7 @@ class NotAuthenticated(PermissionError):
 
 
 class Credentials(NamedTuple):
-    """What a client proves its identity with."""
+    """The credentials with which a client proves its identity."""
 
     mechanism: str
     username: str = ""
@@ -64,7 +64,7 @@ class Credentials(NamedTuple):
             raise KafkaError(Code.SASL_AUTHENTICATION_FAILED, str(error)) from error
 
     def authenticate(self, exchange: Exchange) -> None:
-        """Authenticate; `exchange` sends a token and returns the answer. Raises NotAuthenticated."""
+        """Authenticate; `exchange` sends a token and returns the response. Raises NotAuthenticated."""
         if self.mechanism == "PLAIN":
             exchange(f"\0{self.username}\0{self.password}".encode())
         elif self.mechanism == "OAUTHBEARER":
@@ -92,7 +92,7 @@ def unsecured_token(claims: Mapping[str, object]) -> str:
 
 
 def scram(hash_name: str, user: str, password: str, nonce: str, extensions: str = "") -> Generator[bytes, bytes, None]:
-    """Yield the messages of a SCRAM client; each answer is sent into the generator."""
+    """Yield the messages of a SCRAM client; each response is sent into the generator."""
     bare = f"n={user.replace('=', '=3D').replace(',', '=2C')},r={nonce}{extensions}"
     first = yield f"n,,{bare}".encode()
     fields = attributes(first)

@@ -14,7 +14,7 @@ def did_you_mean(
 ) -> str:
     """Return a question with the `most` closest names, as in "did you mean 'gap'?", or "" if none is close.
 
-    Case does not matter. `cutoff` is the least similarity, from 0 to 1, and `shown` formats a name.
+    Case does not matter. `cutoff` is the minimum similarity, from 0 to 1, and `shown` formats a name.
     """
     by_lower = {name.lower(): name for name in known}
     close = [by_lower[name] for name in get_close_matches(str(given).lower(), by_lower, most, cutoff)]

@@ -287,7 +287,7 @@ class Server:
         """Take a broker's log directory, given by its number or path, offline, as if its disk had failed."""
         node, path = self._log_directory(node_id, log_dir)
         directory = node.directories.at(path)
-        node.directories.fail(path, "a test let the disk fail")
+        node.directories.fail(path, "a test made the disk fail")
         assert directory is not None
         self.controller.log_directory_failed(node, directory)
 
@@ -705,7 +705,7 @@ class Server:
         )
         if count:
             _LOG.warning(
-                "%d partitions have no leader, because only brokers that do not run were in sync; "
+                "%d partitions have no leader, because their in-sync replicas belong to stopped brokers; "
                 "unclean.leader.election.enable=true lets the replicas here lead",
                 count,
             )

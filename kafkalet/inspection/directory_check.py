@@ -22,7 +22,7 @@ SUFFIXES = {
 VERSIONS = ("0", "1")
 
 Ends = dict[tuple[str, int], int]
-"""The log end offset by partition."""
+"""The log end offsets, keyed by partition."""
 
 
 def check_cluster(path: str, report: Report, progress: Progress = no_progress) -> None:

@@ -36,7 +36,7 @@ DECODER_OF_TOPIC = {
 
 
 class Decoded(NamedTuple):
-    """The name of the type of a record, with the fields of its key and its value. None: null."""
+    """The name of the type of a record, with the fields of its key and its value, which are None for null."""
 
     type: str
     key: dict[str, Any] | None

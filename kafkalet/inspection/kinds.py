@@ -1,4 +1,4 @@
-"""What a file or directory of a data directory is, by its name.
+"""Determines what a file or directory in a data directory is from its name.
 
 00000000000000000042.log            also .index, .timeindex, .txnindex, .snapshot
 00000000000000000042.log.deleted    also .cleaned and .swap; before Kafka 3.x, .snapshot.deleted

@@ -49,7 +49,10 @@ def segments_in(files: list[FoundFile]) -> list[FoundFile]:
 
 
 class DataDirectory(NamedTuple):
-    """The small files of a data directory, and its partitions. None: the file does not exist or is damaged."""
+    """The small files of a data directory, and its partitions.
+
+    An attribute is None if its file does not exist or is damaged.
+    """
 
     path: str
     partitions: list[str]

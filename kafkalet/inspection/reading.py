@@ -162,7 +162,7 @@ def _zeros(file: ReadOnlyFile, position: int, end: int) -> str | None:
 def _next_batch(file: ReadOnlyFile, position: int, next_offset: int) -> int:
     """Return the position of the next intact batch of format 2 at or after `position`; the end if there is none.
 
-    A segment holds offsets of a range of 2^31, so the upper half of a base offset is known up to one.
+    The offsets of a segment span at most 2^31, so the upper half of a base offset has only two possible values.
     """
     high = next_offset >> 32
     prefixes = b"|".join(re.escape(each.to_bytes(4, "big")) for each in (high, high + 1))

@@ -1,7 +1,7 @@
 """Checks one segment and its indexes in one pass over the .log file.
 
-What must be true is what a reader relies on. A compacted log may have gaps, batches without records, and transactions
-without a marker or without data; these are not faults.
+The checks cover what readers rely on. A compacted log may have gaps, batches without records, and transactions without
+a marker or without data; these are not faults.
 
     .log         checksums; offsets increase, and lie between the base offset of this segment and that of the next one;
                  records can be decompressed and decoded, their number is that in the header, and no timestamp is above
@@ -75,7 +75,7 @@ class EpochEntry(NamedTuple):
 
 
 class LogState:
-    """What the batches before the current one say, from the first segment of a log on."""
+    """The state of a log after the batches that were read so far, beginning with its first segment."""
 
     def __init__(self, snapshots: Iterable[Snapshot] = (), epochs: list[EpochEntry] | None = None) -> None:
         self.first_offset: int | None = None
@@ -414,7 +414,7 @@ class _Check:
         raise NotImplementedError
 
     def gap(self, start: int, end: int) -> None:
-        """Take note of bytes that are no valid entry."""
+        """Record that these bytes are not a valid entry."""
         self.in_gap = True
 
     def end(self) -> None:

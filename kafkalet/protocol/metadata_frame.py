@@ -14,7 +14,7 @@ FRAME_VERSION = 1
 
 
 class UnknownRecord(NamedTuple):
-    """A record of a type, or in a version, that is not declared: one of a later release, or of one before 3.3."""
+    """A record whose type or version is not declared, because it comes from a later release, or from one before 3.3."""
 
     type: int
     version: int

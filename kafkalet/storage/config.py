@@ -39,7 +39,7 @@ class LogRules(NamedTuple):
     sets_delete_horizons: bool = True
     # The offset before which the log cleaner keeps a batch even if it has no records left.
     keeps_empty_batch_before: str = HIGH_WATERMARK
-    # A compacted segment has index entries for batches, not only for what the log cleaner writes at once.
+    # A compacted segment has index entries for batches, not only one entry for each write of the log cleaner.
     indexes_each_batch: bool = True
     # Where the largest timestamp is found: at the first record that has it, or at the last offset of its batch,
     # either always or only if the batch is compressed or has LogAppendTime.

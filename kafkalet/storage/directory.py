@@ -485,8 +485,7 @@ class LogDirectory:
             self.environment.files.system.remove_tree(path)
 
     def adopt_future(self, topic: str, partition: int) -> Log:
-        """Make the copy of a log the log of the partition. The caller then has to delete the log in the other
-        directory.
+        """Make the copy of a log the log of the partition. The caller has to delete the old log in its directory.
 
         If the broker crashes in between, the partition is in two directories. Raises StorageFailed.
         """

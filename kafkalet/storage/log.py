@@ -535,13 +535,11 @@ class Log:
         self.producers.remove_expired(self.local.environment.clock.now_ms())
 
     def retention_quiet_ms(self) -> float:
-        """Return the time until a record may expire, in milliseconds, provided that the configuration does not change."""
+        """Return the milliseconds until a record may expire, provided that the configuration does not change."""
         return retention.quiet_ms(self.segments, self.config, self.local.environment.clock.now_ms())
 
     def producers_quiet_ms(self) -> float:
-        """Return the time until a producer may expire, in milliseconds, provided that the configuration does not
-        change.
-        """
+        """Return the milliseconds until a producer may expire, provided that the configuration does not change."""
         return self.producers.quiet_ms(self.local.environment.clock.now_ms())
 
     # Read

@@ -110,7 +110,7 @@ def _keeps_its_bytes(first: Batch, records: Sequence[Record], source: Codec, tar
 def _renumber(
     sent: Sequence[Batch], records: Sequence[Record], config: LogConfig, next_offset: int, now_ms: int
 ) -> ValidatedBatches:
-    """Copy messages of an old format, or the wrapper that contains them, and assign offsets and timestamps in the copy."""
+    """Copy messages of an old format, or their wrapper, and assign offsets and timestamps in the copy."""
     size = sent[-1].end
     check_segment_size(size, config)
     buffer = bytearray(memoryview(sent[0].buffer)[:size])

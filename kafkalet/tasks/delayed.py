@@ -1,7 +1,7 @@
 """A value that is not available yet, such as the response to a long poll.
 
-Whoever produces the value calls `complete` once; completing it twice is a bug and raises AssertionError. Whoever waits
-for it registers one listener. The client may disconnect at any time: this cancels the value, and completing it
+The producer of the value calls `complete` once; a second call is a bug and raises AssertionError. The consumer of the
+value registers one listener. The client may disconnect at any time: this cancels the value, and completing it
 afterwards has no effect.
 """
 

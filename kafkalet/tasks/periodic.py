@@ -4,7 +4,7 @@ The next run is scheduled before a task runs, so a task may call `stop`. Excepti
 
 If a test advances the clock by a year, a task that runs every ten seconds would run three million times. A task may
 therefore say for how long it has nothing to do. Runs in that time are skipped while the clock is being advanced, up to
-the last run before the end of the advance. Those that do something run at the same times as without skipping.
+the last run before the end of the advance. All other runs happen at the same times as without skipping.
 """
 
 import logging
@@ -74,7 +74,7 @@ class PeriodicRunner:
 
 
 class Background:
-    """Runs a coroutine in turns between those of the clients. An exception is logged."""
+    """Runs a coroutine with pauses for the requests of clients. An exception is logged."""
 
     def __init__(self, turns: Turns, workers: Workers) -> None:
         self._turns = turns

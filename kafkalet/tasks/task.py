@@ -12,11 +12,11 @@ in a thread must not use that state: it takes and returns bytes and values.
 
 If its client disconnects, a handler continues. In Kafka, too, the request has already left the network thread: a
 producer with acks=0 may close its connection right after sending its last batch. A handler ends, however, where it
-waits for something that nobody needs any more: a `Delayed`, or a function called by `in_thread(function,
+waits for something that is no longer needed: a `Delayed`, or a function called by `in_thread(function,
 droppable=True)`. Such functions may take long, so those of records call `check` (interruption.py). When the broker
 stops, all handlers end.
 
-What must not end with its client, such as a change of a coordinator, is a `detached` function.
+Work that must not end with its client, such as a change by a coordinator, is done in a `detached` function.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _call_here(function: Callable[[], Any]) -> Any:
 def finish(work: Coroutine[_Step, Any, T], call: Callable[[Callable[[], Any]], Any] = _call_here) -> T:
     """Run a coroutine to completion without yielding, for callers that are not handlers.
 
-    The coroutine itself runs with `call`, for example in the event loop; what it calls in a thread runs in this one.
+    `call` runs the coroutine itself, for example in the event loop. Functions for a worker thread run in this thread.
     Raises AssertionError if it waits for a `Delayed` that has no result yet.
     """
     value: Any = None
@@ -239,7 +239,7 @@ class Task(Delayed[T]):
             self._awaited.hurry()
 
     def stop(self) -> None:
-        """Stop the coroutine at its current step, and what it is waiting for. The request gets no response."""
+        """Stop the coroutine, and the step that it is waiting for. The request gets no response."""
         super().cancel()
         if self._awaited is not None:
             self._awaited.cancel()

@@ -92,7 +92,7 @@ class Turns:
     def end(self, task: Queued) -> None:
         """End the immediate turn of `task`.
 
-        It keeps its credit, which it did not need because no task was in the queue. So it overtakes new clients.
+        The queue is empty, so the task did not need its credit and keeps it. It will therefore overtake new clients.
         """
         used_s = self._charge(task, self.now_s())
         task.virtual_s -= CREDIT_S

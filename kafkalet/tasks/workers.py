@@ -56,7 +56,7 @@ class _Running(Delayed[T]):
 
 
 class Workers:
-    """The worker threads of a cluster, started when they are needed. The interpreter does not wait for them at its end.
+    """The worker threads of a cluster, started when they are needed. The interpreter exits without waiting for them.
 
     `call_soon_threadsafe` is the event loop's method.
     """

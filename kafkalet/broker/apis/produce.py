@@ -115,8 +115,8 @@ def _hang(context: Context) -> Delayed[ProduceResponse | None]:
     Null records crash Kafka's handler, and its connection hangs from then on.
     """
     _LOG.warning(
-        "the Produce request of client %s has null records: like Apache Kafka, the broker answers neither this request "
-        "nor later ones of the connection",
+        "the Produce request of client %s has null records: like Apache Kafka, the broker responds neither to this "
+        "request nor to later ones of the connection",
         quoted(context.client_id),
     )
     return Delayed()

@@ -68,7 +68,7 @@ class Release:
         "So that the last offset of a log is not lost, the log cleaner keeps an empty batch at this place: {}.",
         {FIRST: NOWHERE, (3, 5): END_OF_ROUND, (4, 4): HIGH_WATERMARK})
     indexes_each_batch = since(3, 9,
-        "A compacted segment has index entries for batches, not only for what the log cleaner writes at once.")
+        "A compacted segment has index entries for batches, not only one entry for each write of the log cleaner.")
     place_of_max_timestamp = changing(
         "The offset that ListOffsets returns for the largest timestamp is that of its {} (KAFKA-16310).",
         {FIRST: COMPRESSED_BATCH, (3, 7): BATCH, (3, 8): RECORD})
@@ -249,7 +249,7 @@ class Release:
         "The right to alter a broker is checked before the new values are.",
         {FIRST: True, KRAFT: False, (4, 0): True})  # in between, the broker checks the values, the controller the right
     asks_for_any_resource_first = without_zookeeper(  # Authorizer.authorizeByResourceType instead of AclAuthorizer
-        "A client that may use a resource which no ACL names may use at least one (KIP-679).")
+        "A client that may use resources without ACLs is authorized for at least one resource (KIP-679).")
     checks_acls_at_controller = without_zookeeper(
         "AclControlManager checks new ACLs and filters instead of AclAuthorizer.")
     refuses_acls_without_host = since(4, 0, "CreateAcls returns INVALID_REQUEST if the host is empty.")

@@ -187,7 +187,7 @@ class Connection:
         if self.is_closed:
             return None
         if delayed is not None and context is not None and (context.api is not Api.FETCH or delayed.is_working):
-            return f"{context.route} is not answered"
+            return f"{context.route} has no response yet"
         if self._outbox is not None or self.is_sending_slowly:
             return f"the response to {context and context.route} is not received"
         if self._rest or self._partial is not None:

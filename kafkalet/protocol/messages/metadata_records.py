@@ -98,7 +98,7 @@ class ConfigRecord(MetadataRecord, type=4):
 
 
 class PartitionChangeRecord(MetadataRecord, type=5, versions="0-2"):
-    """A change of a partition. What is None, -2 (leader) or -1 (leader_recovery_state) stays as it is."""
+    """A change of a partition. Fields that are None, -2 (leader) or -1 (leader_recovery_state) stay as they are."""
 
     partition_id: Int32
     topic_id: Uuid
@@ -206,7 +206,7 @@ class RemoveUserScramCredentialRecord(MetadataRecord, type=22):
 
 
 class BeginTransactionRecord(MetadataRecord, type=23):
-    """The start of a transaction of metadata records (KIP-868). They count when EndTransactionRecord has followed."""
+    """The start of a transaction of metadata records (KIP-868). They take effect with EndTransactionRecord."""
 
     name: String | None = field(tag=0, default=None)
 

@@ -33,7 +33,7 @@ RECORDS_AT_ONCE = 10_000
 MANY_BYTES = 4 * 1024 * 1024
 """Computing the checksum of this many bytes, or decompressing them, takes a few milliseconds."""
 MANY_HEADER_BYTES = 256 * 1024
-"""So many bytes can contain 128,000 empty headers. Validating them takes about ten milliseconds."""
+"""This many bytes can contain 128,000 empty headers. Validating them takes about ten milliseconds."""
 MANY_BYTES_SLOWLY = 16 * 1024
 """The equivalent of MANY_BYTES for decompression in pure Python."""
 _SMALLEST_MESSAGE = 26
@@ -51,7 +51,7 @@ def may_take_long(entry: Buffer) -> bool:
 
 
 def may_be_quick(entry: Buffer) -> bool:
-    """Return True if validation takes little time although `may_take_long` is True, unless records must be decoded."""
+    """Return whether validation without decoding takes little time, for entries for which `may_take_long` is True."""
     if not takes_long(entry):
         return True
     return (

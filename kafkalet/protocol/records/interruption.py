@@ -1,4 +1,4 @@
-"""Interrupts a long computation in a thread when nobody needs its result any more.
+"""Interrupts a long computation in a thread when its result is no longer needed.
 
     interruptible(computation, is_interrupted)      in the thread
         check()                                     in the computation: between two blocks
@@ -46,7 +46,7 @@ def interruptible(computation: Callable[[], T], is_interrupted: Callable[[], boo
 
 
 def check() -> None:
-    """Raise Interrupted if this thread is to end its computation. Costs less than a microsecond."""
+    """Raise Interrupted if this thread has to end its computation. Costs less than a microsecond."""
     is_interrupted = _thread.is_interrupted
     if is_interrupted is not None and is_interrupted():
         raise Interrupted
@@ -59,7 +59,7 @@ def check_at(index: int) -> None:
 
 
 def use_much_memory() -> None:
-    """Wait until this is the only interruptible computation that uses much memory. Raises Interrupted as `check`."""
+    """Wait until this is the only interruptible computation that uses much memory. Raises Interrupted, like `check`."""
     if _thread.uses_much_memory or _thread.is_interrupted is None:
         return
     while not _much_memory.acquire(timeout=_WAIT_S):

@@ -9,7 +9,7 @@ from types import ModuleType
 from .interruption import use_much_memory
 
 MUCH_MEMORY_BYTES = 16 * 1024 * 1024
-"""Only one thread at a time decompresses more."""
+"""Only one thread at a time may decompress more than this many bytes."""
 
 
 class Corrupt(Exception):
@@ -23,8 +23,8 @@ class TooLarge(Exception):
 class Output:
     """Collects decompressed pieces, up to a limit.
 
-    The data is not copied in the end, which would block the interpreter for a tenth of a second and take twice the
-    memory.
+    The pieces are not copied at the end, because that would block the interpreter for a tenth of a second and take
+    twice the memory.
     """
 
     __slots__ = ("_left", "_pieces", "_size")
@@ -36,7 +36,7 @@ class Output:
 
     @property
     def left(self) -> int:
-        """How many bytes may be added."""
+        """The number of bytes that may still be added."""
         return self._left
 
     def add(self, piece: bytes) -> None:

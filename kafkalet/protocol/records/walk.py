@@ -1,7 +1,7 @@
 """Validates the records of a produced batch without decoding them, and collects what the broker needs to know.
 
 The rules of `record.py` apply. For a compressed batch, Kafka skips the fields of a record without checking its length
-(DefaultRecord.readPartiallyFrom); `lengths_count=False` selects this behaviour.
+(DefaultRecord.readPartiallyFrom); `lengths_count=False` selects this behavior.
 
 As in `record.py`, there is a fast reader for common records and runs. If the fast reader cannot process a record or
 does not collect all details that the result needs, the exact reader starts over from the first record.

@@ -2,7 +2,7 @@
 
     1.  The newest offset of each key in the dirty segments is put into the offset map. Records of aborted transactions
         do not count. If the map gets full, the round ends there.
-    2.  All segments up to there, including clean ones, are copied into new ones without the records that are not needed.
+    2.  All segments up to there, including clean ones, are copied into new ones without the unneeded records.
         Neighboring segments are combined as far as segment.bytes and segment.index.bytes allow.
     3.  Each new segment replaces the old ones under Kafka's file names, so that a crash at any moment loses nothing:
 

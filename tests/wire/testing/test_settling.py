@@ -182,7 +182,7 @@ def test_produce_that_waits_for_replicas_is_not_quiet() -> None:
         end = kafka.topic("t").log()
         wait(kafka, lambda: end.log_end_offset or None, 10, lambda: repr(end))
         with pytest.raises(
-            AssertionError, match=r"client 'late' at 127\.0\.0\.1:\d+: Produce v\d+ is not answered, for"
+            AssertionError, match=r"client 'late' at 127\.0\.0\.1:\d+: Produce v\d+ has no response yet, for"
         ):
             kafka.settle(timeout=0.1)
         with Settling(kafka) as is_quiet:
@@ -233,7 +233,7 @@ def test_join_that_waits_for_other_members_is_not_quiet(kafka: Broker) -> None:
     wire.ask("FindCoordinator", 3, {"key": "g", "key_type": 0})
     wire.ask("JoinGroup", 3, join_body("g"))
     wire.connection(name="second").send("JoinGroup", 3, join_body("g"))
-    with pytest.raises(AssertionError, match=r"JoinGroup v3 is not answered(.|\n)*group g: PreparingRebalance"):
+    with pytest.raises(AssertionError, match=r"JoinGroup v3 has no response yet(.|\n)*group g: PreparingRebalance"):
         kafka.settle(timeout=0.1)
     wire.close()
 

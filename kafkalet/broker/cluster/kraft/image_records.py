@@ -217,4 +217,4 @@ def _tokens(image: MetadataImage, level: int) -> Iterator[DelegationTokenRecord]
 
 def _leave_out(values: Sized, name: str, level: int) -> None:
     if values:
-        _LOG.warning("leaving out %d %s, which metadata.version %d does not know", len(values), name, level)
+        _LOG.warning("leaving out %d %s, which metadata.version %d does not support", len(values), name, level)

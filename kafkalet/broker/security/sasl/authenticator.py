@@ -179,7 +179,7 @@ class Authenticator:
     def admit(self, frame: bytes) -> None:
         """Check whether the client may send this request now. Raises Refused and IllegalRequest."""
         if self._state is State.OTHER_MECHANISM:
-            raise self._refused("it asked to re-authenticate with another mechanism", is_delayed=True)
+            raise self._refused("it tried to re-authenticate with another mechanism", is_delayed=True)
         try:
             header, _ = RequestHeader.decode(frame)
         except DecodeError as problem:

@@ -13,8 +13,9 @@ import ssl
 from contextlib import suppress
 
 MOST_RECORDS = 1000
-"""The maximum number of records with handshake messages. A handshake needs fewer than ten; with a new key for each
-gigabyte, a connection could still transfer a terabyte.
+"""The maximum number of records with handshake messages.
+
+A handshake needs fewer than ten. With a new key for each gigabyte, a connection could still transfer a terabyte.
 """
 _HANDSHAKE = 22
 _HEADER = 256

@@ -116,7 +116,7 @@ class TlsSettings:
         now = datetime.fromtimestamp(SystemClock().now_ms() / 1000, UTC).strftime("%Y%m%d%H%M%SZ")
         if leaf.ends and not leaf.begins <= now <= leaf.ends:
             _LOG.warning(
-                "the certificate %s is not valid now, so that clients will refuse it: it is valid from %s to %s (UTC); "
+                "the certificate %s is not valid now, so clients will refuse it: it is valid from %s to %s (UTC); "
                 "create a new one, and set ssl.keystore.location to its file",
                 *(shown(leaf.name), leaf.begins, leaf.ends),
             )

@@ -314,7 +314,10 @@ def test_null_records_hang_the_connection_in_3_9(caplog: pytest.LogCaptureFixtur
         with pytest.raises(NoAnswer):
             connection.receive(connection.send("ApiVersions", 0, {}), 0.05)
         assert wire.cluster._server.call(lambda: len(wire.cluster._server.nodes[1].purgatory)) == 0
-    assert "has null records: like Apache Kafka, the broker answers neither this request nor later ones" in caplog.text
+    assert (
+        "has null records: like Apache Kafka, the broker responds neither to this request nor to later ones"
+        in caplog.text
+    )
 
 
 @pytest.mark.parametrize(("release", "served"), [("2.8", True), ("3.9", True), ("4.4", False), ("newest", True)])

@@ -130,7 +130,7 @@ def test_records_that_metadata_version_does_not_know_are_left_out(caplog: pytest
     assert not {records.UserScramCredentialRecord, records.DelegationTokenRecord} & kinds
     assert {record.resource_type for record in found if isinstance(record, records.ConfigRecord)} == {2, 4}
     assert [record.message for record in caplog.records] == [
-        f"leaving out 1 {name}, which metadata.version 7 does not know"
+        f"leaving out 1 {name}, which metadata.version 7 does not support"
         for name in (
             "subscriptions of client metrics",
             "configurations of groups",
