@@ -54,7 +54,9 @@ def _run(arguments: list[str]) -> int:
         found = command.run(client, given)
         if found is not None:
             as_json = "json" in options
-            print_line(json.dumps(found, indent=2, ensure_ascii=False) if as_json else shown(command.response, found))
+            text = json.dumps(found, indent=2, ensure_ascii=False) if as_json else shown(command.response, found)
+            if text:  # an empty list of names has no lines
+                print_line(text)
     except ControlError as error:
         code = f"{error.code}: " if error.code.isupper() and error.message != error.code else ""
         raise Failure(f"{code}{error.message}") from error

@@ -6,17 +6,26 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kafkalet.control.client import Json
+from kafkalet.units import duration, size, utc
 
 from .ctl_commands import Schema, resolved
-from .tables import table
+from .tables import cell, data_cell, table
 
 COLUMNS = {
-    "Fault": ("id", "fired", "text", "unfired"),
+    "Fault": ("id", "fired", "text"),
     "Record": ("partition", "offset", "timestamp", "key", "headers", "value"),
     "Unsupported": (),
     "Topic": ("name", "topic_id", "is_internal", "config"),
 }
 """The fields that are shown of an object. The default is all."""
+TIMES = ("timestamp", "base_timestamp", "max_timestamp", "largest_timestamp", "now_ms", "started_ms")
+UNITS: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(TIMES, utc),
+    "timeout_ms": duration,
+    "ahead_ms": lambda ms: f"+{duration(round(ms, -3))}",  # the difference of two clock readings
+    "size_bytes": size,
+}
+"""How the values of fields are shown."""
 
 
 def shown(schema: Schema | None, found: Json) -> str:
@@ -58,8 +67,18 @@ def _short(schema: Schema) -> bool:
 
 
 def _rows(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
-    header = [name.replace("_", " ").upper() for name in columns]
-    return table(header, ([_cell(row[name]) for name in columns] for row in rows))
+    header = [name.removesuffix("_ms").removesuffix("_bytes").replace("_", " ").upper() for name in columns]
+    return table(header, ([_field(row, name) for name in columns] for row in rows))
+
+
+def _field(row: Mapping[str, Any], name: str) -> Any:
+    if f"{name}_encoding" in row:
+        return data_cell(row[name], row[f"{name}_encoding"])
+    if row[name] == -1:  # none
+        return None
+    if name == "size_bytes" and "position" in row:
+        return f"{row[name]} B"
+    return UNITS.get(name, _cell)(row[name])
 
 
 def _cell(value: Any) -> Any:
@@ -68,7 +87,7 @@ def _cell(value: Any) -> Any:
         if set(value) == {"topic", "partition"}:
             return f"{value['topic']}-{value['partition']}"
         if set(value) == {"name", "value", "value_encoding"}:
-            return f"{value['name']}={value['value']}"
+            return f"{value['name']}={data_cell(value['value'], value['value_encoding']) or '-'}"
         return ",".join(f"{name}={each}" for name, each in value.items()) or None
     if isinstance(value, list):
         parts = [_cell(each) for each in value]
@@ -81,15 +100,21 @@ def _show_records(found: Json) -> str:
     return f"{text}\nthere are more records; read them with --offset or --limit" if found.get("has_more") else text
 
 
+def _show_fault(found: Json) -> str:
+    """Return a fault, and why requests did not match it if it has not fired."""
+    _, *reasons = found["unfired"].split("\n")
+    return "\n".join([_rows(COLUMNS["Fault"], [found]), *(map(cell, reasons) if len(reasons) > 1 else ())])
+
+
 def _show_topics(found: Json) -> str:
     rows = []
     for topic in found["topics"]:
         partitions = topic["partitions"]
         records = sum((each["high_watermark"] or 0) - (each["log_start_offset"] or 0) for each in partitions)
-        size = sum(each["size_bytes"] or 0 for each in partitions)
+        size_bytes = sum(each["size_bytes"] or 0 for each in partitions)
         replicas = len(partitions[0]["replicas"]) if partitions else 0
-        rows.append((topic["name"], len(partitions), replicas, records, size))
-    return table(("TOPIC", "PARTITIONS", "REPLICAS", "OFFSETS", "BYTES"), rows)
+        rows.append((topic["name"], len(partitions), replicas, records, size(size_bytes)))
+    return table(("TOPIC", "PARTITIONS", "REPLICAS", "OFFSETS", "SIZE"), rows)
 
 
 def _show_requests(found: Json) -> str:
@@ -99,6 +124,7 @@ def _show_requests(found: Json) -> str:
 SHOWN: dict[str, Callable[[Json], str]] = {
     "Records": _show_records,
     "FoundRecords": _show_records,
+    "Fault": _show_fault,
     "Topics": _show_topics,
     "Requests": _show_requests,
     "ClientConfig": lambda found: str(found["properties"]).rstrip("\n"),

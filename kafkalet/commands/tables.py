@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
@@ -10,11 +11,14 @@ MAX_CELL = 120
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Return rows in aligned columns below a header. Columns of numbers are aligned to the right."""
+    """Return rows in aligned columns below a header. Columns of numbers and sizes are aligned to the right."""
     given = [list(row) for row in rows]
     cells = [list(header), *([cell(value) for value in row] for row in given)]
     widths = [max(len(row[index]) for row in cells) for index in range(len(header))]
-    right = [bool(given) and all(isinstance(row[index], int | None) for row in given) for index in range(len(header))]
+    right = [
+        name == "SIZE" or (bool(given) and all(isinstance(row[index], int | None) for row in given))
+        for index, name in enumerate(header)
+    ]
     return "\n".join(
         "  ".join(
             text.rjust(width) if is_right else text.ljust(width)
@@ -34,6 +38,15 @@ def cell(value: Any) -> str:
         value = ",".join(map(str, value))
     text = "".join(each if each.isprintable() else repr(each)[1:-1] for each in str(value)[: MAX_CELL + 1])
     return text if len(text) <= MAX_CELL else f"{text[: MAX_CELL - 3]}..."
+
+
+def data_cell(value: str | None, encoding: str = "text") -> str | None:
+    """Return a key or value as one text, in which null, an empty text, `-` and base64 can be told apart."""
+    if value is None:
+        return None
+    if encoding == "base64":
+        return f"base64:{value}"
+    return json.dumps(value) if value in ("", "-") or value.startswith("base64:") else value
 
 
 BLOCK_ROWS = 500

@@ -28,8 +28,8 @@ def test_success_returns_0_and_prints_a_table(api: Asking, capsys: pytest.Captur
     assert main(["topic", "create", "t", "--partitions", "2"]) == 0
     assert main(["topics"]) == 0
     assert capsys.readouterr().out.splitlines()[-2:] == [
-        "TOPIC  PARTITIONS  REPLICAS  OFFSETS  BYTES",
-        "t               2         1        0      0",
+        "TOPIC  PARTITIONS  REPLICAS  OFFSETS  SIZE",
+        "t               2         1        0   0 B",
     ]
 
 

@@ -154,6 +154,16 @@ def test_records_are_selected(ctl: Ctl, api: Asking) -> None:
     assert "there are more records" in ctl("records", "t", "--limit", "2")
 
 
+def test_records_have_readable_timestamps_and_unambiguous_values(ctl: Ctl) -> None:
+    for value in ("-", "", "\udcff"):
+        ctl("send", "t", "--timestamp", "1738324800123", "--header", "h=", "--", value)
+    shown = [line.split() for line in ctl("records", "t").splitlines()[1:]]
+    assert [row[2:] for row in shown] == [
+        ["2025-01-31T12:00:00.123Z", "-", 'h=""', value] for value in ('"-"', '""', "base64:/w==")
+    ]
+    assert json.loads(ctl("records", "t", "--json"))["records"][0]["timestamp"] == 1738324800123
+
+
 def test_control_characters_of_records_do_not_reach_the_terminal(ctl: Ctl) -> None:
     ctl("send", "t", "a\x1b[31m\n")
     assert "a\\x1b[31m\\n" in ctl("records", "t")
@@ -251,16 +261,28 @@ def test_faults_are_added_released_and_removed(ctl: Ctl, api: Asking) -> None:
     ctl("fault", "add", "Fetch", "Produce", "--hang", "--drop-response", "--probability", "0.5", "--seed", "3")
     first, second = [fault["id"] for fault in api.get("/v1/faults")["faults"]]
     assert len(ctl("faults").splitlines()) == 3
-    assert "never fired" in ctl("fault", "release", str(second))
+    assert len(ctl("fault", "release", str(second)).splitlines()) == 2
     assert len(ctl("fault", "remove", str(first)).splitlines()) == 2
     ctl("faults", "remove")
     assert api.get("/v1/faults")["faults"] == []
 
 
+def test_fault_that_has_not_fired_shows_which_requests_did_not_match(ctl: Ctl, api: Asking) -> None:
+    ctl("fault", "add", "Produce", "--error", "NOT_LEADER_OR_FOLLOWER", "--topic", "other")
+    producer = Producer({"bootstrap.servers": api.cluster.bootstrap_servers})
+    producer.produce("t", b"x")
+    assert producer.flush(20) == 0
+    _, row, *reasons = ctl("fault", "show", "1").splitlines()
+    assert row.split()[:2] == ["1", "0"]
+    assert reasons[0] == "requests that did not match:"
+    assert reasons[1].startswith("    Produce ")
+
+
 def test_clock_is_advanced(ctl: Ctl, api: Asking) -> None:
     ctl("clock", "advance", "2h", "--sessions")
     assert api.get("/v1/clock")["ahead_ms"] > 7_000_000
-    assert ctl("clock").splitlines()[0].split() == ["NOW", "MS", "AHEAD", "MS"]
+    assert re.fullmatch(r"NOW +AHEAD\n20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z  \+2 h\n", ctl("clock"))
+    assert set(json.loads(ctl("clock", "--json"))) == {"now_ms", "ahead_ms"}
 
 
 def test_cleaner_compacts_rolled_segments(ctl: Ctl, api: Asking) -> None:

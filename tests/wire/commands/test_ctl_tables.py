@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kafkalet.commands.ctl_commands import commands
+from kafkalet.commands.ctl_commands import commands, resolved
 from kafkalet.commands.ctl_tables import COLUMNS, SHOWN, shown
 from kafkalet.control.routes import areas
 
@@ -25,6 +25,21 @@ def test_list_of_objects_is_a_table_with_a_column_for_each_field() -> None:
 
 def test_empty_list_is_a_header() -> None:
     assert lines("connections", {"connections": []}) == ["ID  BROKER  CLIENT ID  LAST REQUEST"]
+
+
+def test_size_of_a_batch_is_exact_because_it_has_a_position() -> None:
+    batch = dict.fromkeys(resolved({"$ref": "#/components/schemas/Batch"})["properties"], -1)
+    row = lines("partition batches", {"batches": [{**batch, "position": 0, "size_bytes": 5101}], "next_offset": 1})[-1]
+    assert "5101 B" in row
+
+
+def test_number_that_is_minus_one_is_none() -> None:
+    segment = {"base_offset": 0, "size_bytes": 5101, "largest_timestamp": -1}
+    assert lines("partition segments", {"segments": [segment]})[-1].split() == ["0", "5.0", "KiB", "-"]
+
+
+def test_empty_list_of_texts_has_no_lines() -> None:
+    assert lines("acls", {"acls": []}) == []
 
 
 def test_list_of_texts_has_one_on_each_line() -> None:

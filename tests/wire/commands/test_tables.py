@@ -1,6 +1,8 @@
 """Tests of the tables of `kafkalet ctl`."""
 
-from kafkalet.commands.tables import cell, table
+import pytest
+
+from kafkalet.commands.tables import cell, data_cell, table
 
 
 def test_numbers_are_aligned_to_the_right() -> None:
@@ -10,6 +12,29 @@ def test_numbers_are_aligned_to_the_right() -> None:
         "longer  1000",
         "b          -",
     ]
+
+
+def test_sizes_are_aligned_to_the_right() -> None:
+    assert table(("SIZE", "N"), [("512 B", 5), ("1.5 KiB", 1000)]).splitlines() == [
+        "   SIZE     N",
+        "  512 B     5",
+        "1.5 KiB  1000",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "encoding", "text"),
+    [
+        (None, "text", None),
+        ("-", "text", '"-"'),
+        ("", "text", '""'),
+        ("null", "text", "null"),
+        ("/w==", "base64", "base64:/w=="),
+        ("base64:/w==", "text", '"base64:/w=="'),
+    ],
+)
+def test_value_is_told_apart_from_null_and_base64(value: str | None, encoding: str, text: str | None) -> None:
+    assert data_cell(value, encoding) == text
 
 
 def test_table_without_rows_is_its_header() -> None:
