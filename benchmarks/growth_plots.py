@@ -13,7 +13,7 @@ from matplotlib import pyplot
 
 IMAGES = Path(__file__).resolve().parent.parent / "docs" / "images"
 GREY = "#808080"
-COLOURS = ("#e07b39", "#3b8fd9", "#2fa36b", "#b05fd0", "#d0a020", "#d04a5a")
+COLORS = ("#e07b39", "#3b8fd9", "#2fa36b", "#b05fd0", "#d0a020", "#d04a5a")
 STYLE = {
     "svg.hashsalt": "kafkalet",
     "svg.fonttype": "none",
@@ -58,10 +58,10 @@ def _units(rows: dict[str, Any]) -> list[str]:
 
 def _lines(axes: Any, rows: dict[str, Any], which: int, divisor: float, label: str) -> None:
     """Draw one figure of each row, the first or the second, over the sizes."""
-    for colour, (name, row) in zip(COLOURS, rows.items(), strict=False):
+    for color, (name, row) in zip(COLORS, rows.items(), strict=False):
         sizes = sorted(map(int, row["figures"]))
         values = [row["figures"][str(size)][which] / divisor for size in sizes]
-        axes.plot(sizes, values, marker="o", color=colour, label=name)
+        axes.plot(sizes, values, marker="o", color=color, label=name)
     axes.set_xscale("log")
     axes.set_xlabel(label)
     axes.yaxis.set_major_formatter("{x:,.0f}" if divisor == 1 else "{x:g}")

@@ -1,7 +1,7 @@
 """The tests, grouped by what they need to run; below that, the directories mirror the source.
 
 unit       no sockets, no JVM; `unit/<room>/test_<module>.py` tests `kafkalet/<room>/<module>.py`
-wire       raw clients talk to a broker over sockets; mirrors the source too; `behaviour` also runs against Kafka
+wire       raw clients talk to a broker over sockets; mirrors the source too; `behavior` also runs against Kafka
 recorded   replays recorded answers of Apache Kafka
 clients    real client libraries
 rules      checks of the source, the documentation and the examples

@@ -32,7 +32,7 @@ from .source import ROOT
 if TYPE_CHECKING:
     from kafkalet_conformance.playing.target import Target
 
-    from .wire.behaviour.client import Client
+    from .wire.behavior.client import Client
 
 TESTS = (ROOT / "tests", ROOT / "spark" / "tests")
 KINDS = ("unit", "wire", "recorded", "clients", "spark", "rules", "fuzz", "torture")
@@ -198,7 +198,7 @@ def server(request: pytest.FixtureRequest) -> "Iterator[Target]":
 @pytest.fixture
 def broker(server: "Target") -> "Iterator[Client]":
     """A client connected to kafkalet or to Apache Kafka."""
-    from .wire.behaviour.client import Client
+    from .wire.behavior.client import Client
 
     client = Client(server)
     yield client

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from .catalogue import Scenario
+from .catalog import Scenario
 
 
 class Outcome(StrEnum):

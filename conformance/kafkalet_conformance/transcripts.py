@@ -1,7 +1,7 @@
 """The recorded transcripts: the steps of a scenario, with the answers of each release of Apache Kafka.
 
 `recordings/AREA.jsonl.xz` has the transcripts of the scenarios of one area, compressed with LZMA: one JSON object per
-line, sorted by name. `recordings/index.json`, the catalogue, tells which scenario is in which area.
+line, sorted by name. `recordings/index.json`, the catalog, tells which scenario is in which area.
 
 A transcript has `name`, `needs` (see docs/scenario-format.md), `in_order` (whether the recorded order of arrays other
 than those of Fetch can be compared), and `releases`. The oldest release has all its steps. The steps of a later release
@@ -117,7 +117,7 @@ def archived_areas() -> list[str]:
 
 @cache
 def _areas() -> dict[str, str]:
-    """Return the area of each scenario in the catalogue."""
+    """Return the area of each scenario in the catalog."""
     return {line["name"]: line["area"] for line in json.loads((RECORDINGS / INDEX).read_text(encoding="utf-8"))}
 
 

@@ -32,7 +32,7 @@ class LogRules(NamedTuple):
     # If DeleteRecords removes part of an open transaction, the last stable offset rises to the new log start offset.
     lifts_unstable_to_log_start: bool = False
     # message.format.version selects the format on disk (removed by KIP-724).
-    honours_message_format: bool = False
+    honors_message_format: bool = False
     # A batch that claims LogAppendTime is refused by every topic, not only by topics that use LogAppendTime.
     refuses_claimed_append_time: bool = False
     # The log cleaner gives tombstones and markers a delete horizon (KIP-534).
@@ -162,7 +162,7 @@ class LogConfig(NamedTuple):
             attributes["cleanup_policy"] = frozenset(attributes["cleanup_policy"])
         if rules.version < (4, 0):
             attributes.setdefault("message_timestamp_after_max_ms", MAX_LONG)
-        if rules.honours_message_format:
+        if rules.honors_message_format:
             attributes["record_version"] = record_version(str(format_version))
         return cls(
             **attributes,

@@ -281,7 +281,7 @@ def test_only_empty_group_can_be_deleted(client: Driver, topic: str, name: str) 
 
 
 def test_unknown_topic_is_reported(client: Driver, name: str) -> None:
-    """When aiokafka describes a topic, the broker creates it, the default behaviour of Metadata."""
+    """When aiokafka describes a topic, the broker creates it, the default behavior of Metadata."""
     if type(client) is not AioKafka:
         with pytest.raises(BrokerError) as failure:
             client.describe_topic(name)

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from kafkalet_conformance.catalogue import Scenario, scenarios
+from kafkalet_conformance.catalog import Scenario, scenarios
 from kafkalet_conformance.judging.replaying import replay
 from kafkalet_conformance.playing.target import Target
 from kafkalet_conformance.transcripts import load

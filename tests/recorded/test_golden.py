@@ -13,7 +13,7 @@ import kafkalet
 from kafkalet.broker.security.short_forms import AUTHORIZER
 from kafkalet.broker.served import SERVED
 from kafkalet.clock import ManualClock
-from kafkalet_conformance.catalogue import Scenario, scenarios
+from kafkalet_conformance.catalog import Scenario, scenarios
 from kafkalet_conformance.judging.replaying import replay
 from kafkalet_conformance.playing.target import Target
 from kafkalet_conformance.results import CaseResult, Outcome

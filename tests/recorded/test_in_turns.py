@@ -14,7 +14,7 @@ from kafkalet.broker.apis import fetch, fetch_conversion, produce
 from kafkalet.broker.network import router
 from kafkalet.storage import log, lookup
 from kafkalet.tasks import turns
-from kafkalet_conformance.catalogue import Scenario, scenarios
+from kafkalet_conformance.catalog import Scenario, scenarios
 from kafkalet_conformance.judging.replaying import replay
 from kafkalet_conformance.playing.target import Target
 from kafkalet_conformance.transcripts import load

@@ -18,7 +18,7 @@ from kafkalet.broker.repetitions import Repetitions
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.wire import Chunk
 from kafkalet.storage.files import FileRange
-from kafkalet_conformance.catalogue import Scenario, scenarios
+from kafkalet_conformance.catalog import Scenario, scenarios
 from kafkalet_conformance.judging.replaying import replay
 from kafkalet_conformance.playing.target import Target
 from kafkalet_conformance.transcripts import load

@@ -44,7 +44,7 @@ def check_wheels(directory: Path) -> Path:
 
 
 def check_contents(wheel: Path, package: Path, data: set[str]) -> None:
-    """Check that a wheel has every module of a package, its data, the type marker and the licence, and nothing else."""
+    """Check that a wheel has every module of a package, its data, the type marker and the license, and nothing else."""
     names = zipfile.ZipFile(wheel).namelist()
     metadata = f"{package.name}-{VERSION}.dist-info"
     modules = {path.relative_to(package.parent).as_posix() for path in package.rglob("*.py")}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kafkalet_conformance.catalogue import scenarios
+from kafkalet_conformance.catalog import scenarios
 from kafkalet_conformance.transcripts import load
 from tests.source import ROOT
 

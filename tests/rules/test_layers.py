@@ -237,8 +237,8 @@ def test_imports_are_relative_inside_a_package_and_absolute_across(path: Path) -
         if isinstance(node, ast.ImportFrom):
             assert node.level <= 1, f"line {node.lineno} imports relative to a parent package"
             if node.level == 0 and node.module:
-                neighbour = node.module.split(".")[:-1] == room and len(room) > 1
-                assert not neighbour, f"line {node.lineno}: {node.module} is in the same package: import it relatively"
+                neighbor = node.module.split(".")[:-1] == room and len(room) > 1
+                assert not neighbor, f"line {node.lineno}: {node.module} is in the same package: import it relatively"
 
 
 TIME_AND_RANDOM = {

@@ -80,7 +80,7 @@ ELSEWHERE: dict[str, str] = {
     "conformance.commands.output": "conformance/commands/test_conform.py",
     "conformance.clients.observing.finding": "conformance/clients/observing/test_observation.py",
     "conformance.clients.observing.recorder": "conformance/clients/observing/test_observation.py",
-    "conformance.clients.observing.rules.catalogue": "conformance/clients/observing/rules/test_rule.py",
+    "conformance.clients.observing.rules.catalog": "conformance/clients/observing/rules/test_rule.py",
     "conformance.clients.observing.sent": "conformance/clients/observing/test_observation.py",
     "conformance.judging.replaying": "test_golden.py",
     "conformance.notation.message_sets": "test_replayer.py",
@@ -176,7 +176,7 @@ def cases_by_api() -> Counter[str]:
 def test_served_api_has_messages_handler_and_tests(api: Api) -> None:
     assert (SOURCE / "protocol" / "messages" / f"{api.module}.py").exists()
     assert (APIS / f"{api.module}.py").exists()
-    tests = [f"{place}/test_{api.module}.py" for place in ("behaviour", "broker/apis")]
+    tests = [f"{place}/test_{api.module}.py" for place in ("behavior", "broker/apis")]
     asked = cases_by_api()[api.title]
     assert any(is_tested_in(test) for test in tests) or asked >= OFTEN, (
         f"no test_{api.module}.py, and only {asked} recorded cases"

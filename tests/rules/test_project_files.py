@@ -1,4 +1,4 @@
-"""Project files: licence and metadata agree, and the files that documents refer to exist.
+"""Project files: license and metadata agree, and the files that documents refer to exist.
 
 These tests build nothing; `make dist` builds the distributions and checks them (distributions.py).
 """
@@ -28,15 +28,15 @@ def read(name: str) -> str:
     return (ROOT / name).read_text(encoding="utf-8")
 
 
-def test_licence_names_owner_and_identifier_and_links_full_text() -> None:
+def test_license_names_owner_and_identifier_and_links_full_text() -> None:
     text = read("LICENSE")
     assert re.search(r"^Copyright \d{4} The kafkalet authors$", text, re.MULTILINE)
     assert f"SPDX-License-Identifier: {PROJECT['license']}\n" in text
     assert "https://www.apache.org/licenses/LICENSE-2.0\n" in text
 
 
-def test_licence_expression_is_supported_by_build_backend() -> None:
-    """Setuptools supports PEP 639 since 77.0.3, and then rejects licence classifiers."""
+def test_license_expression_is_supported_by_build_backend() -> None:
+    """Setuptools supports PEP 639 since 77.0.3, and then rejects license classifiers."""
     [requirement] = PYPROJECT["build-system"]["requires"]
     least = tuple(map(int, requirement.removeprefix("setuptools>=").split(".")))
     assert least >= (77, 0, 3)
@@ -59,7 +59,7 @@ def test_ci_runs_every_python_version_of_the_classifiers() -> None:
 
 
 @pytest.mark.parametrize("folder", OTHERS)
-def test_other_package_has_the_version_licence_and_python_versions_of_kafkalet(folder: str) -> None:
+def test_other_package_has_the_version_license_and_python_versions_of_kafkalet(folder: str) -> None:
     other = OTHERS[folder]
     assert [other["version"]] == _versions()
     assert [each for each in other["dependencies"] if each.startswith("kafkalet")] == [f"kafkalet=={other['version']}"]

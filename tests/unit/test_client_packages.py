@@ -16,7 +16,7 @@ from tools.client_packages import write
         ("node", "kafkalet.pyz", "command.mjs"),
     ],
 )
-def test_package_has_the_client_the_single_file_and_the_licence(
+def test_package_has_the_client_the_single_file_and_the_license(
     language: str, bundled: str, source: str, tmp_path: Path
 ) -> None:
     single_file = tmp_path / "kafkalet.pyz"

@@ -1,1 +1,1 @@
-"""Records the responses of a broker, and writes the catalogue of the recorded scenarios."""
+"""Records the responses of a broker, and writes the catalog of the recorded scenarios."""

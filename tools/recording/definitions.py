@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kafkalet_conformance.building import ScenarioBuilder
-from kafkalet_conformance.catalogue import LEVELS, Level
+from kafkalet_conformance.catalog import LEVELS, Level
 
 from .sources import full_names
 
@@ -50,7 +50,7 @@ DEFINITIONS: dict[str, Definition] = {}
 class Scenarios:
     """The decorator of the scenarios of a module, with their area, their releases, and what all of them need.
 
-    `area` is a key of `catalogue.AREAS`. `releases` are those to record. `needs` restricts the brokers (see
+    `area` is a key of `catalog.AREAS`. `releases` are those to record. `needs` restricts the brokers (see
     docs/scenario-format.md).
     """
 
@@ -69,7 +69,7 @@ class Scenarios:
         """Register a function as the scenario of its name. Its docstring is the claim: one sentence on what Kafka does.
 
         `sources` names the KIPs (`KIP-101`) and the classes or methods of Kafka (`ReplicaManager.readFromLog`) that
-        define the behaviour, and `level` how much depends on it.
+        define the behavior, and `level` how much depends on it.
         """
 
         def register(write: Write) -> Write:

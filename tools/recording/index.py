@@ -9,7 +9,7 @@ of their area.
 import json
 from collections.abc import Iterator
 
-from kafkalet_conformance.catalogue import AREAS, scenarios
+from kafkalet_conformance.catalog import AREAS, scenarios
 from kafkalet_conformance.judging.scope import scope
 from kafkalet_conformance.transcripts import (
     INDEX,

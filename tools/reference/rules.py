@@ -1,7 +1,7 @@
 """The table of rules for docs/conform-clients.md, from the claims of the observer."""
 
 from kafkalet_conformance.clients.observing.finding import Claim, Severity
-from kafkalet_conformance.clients.observing.rules.catalogue import claims
+from kafkalet_conformance.clients.observing.rules.catalog import claims
 
 
 def table() -> str:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from kafkalet_conformance.catalogue import AREAS, LEVELS, Scenario, scenarios
+from kafkalet_conformance.catalog import AREAS, LEVELS, Scenario, scenarios
 
 
 def text() -> str:

@@ -69,7 +69,7 @@ class Scenario:
     """Properties of the brokers."""
 
 
-class Catalogue:
+class Catalog:
     """Scenarios by name, in the order of their definition."""
 
     def __init__(self) -> None:

@@ -19,7 +19,7 @@ from .security import security_of
 
 if TYPE_CHECKING:
     from kafkalet.client_security import Security
-    from kafkalet_conformance.catalogue import Level, Scenario
+    from kafkalet_conformance.catalog import Level, Scenario
     from kafkalet_conformance.judging.judge import Options
     from kafkalet_conformance.results import Run, ScenarioResult
 
@@ -154,9 +154,9 @@ def help_text() -> str:
 def selection(given: dict[str, list[str]]) -> Callable[[], list[Scenario]]:
     """Check the options that select scenarios; return a function that selects them for listing.
 
-    The options are replaced by the names in the catalogue. Raises UsageError for unknown names.
+    The options are replaced by the names in the catalog. Raises UsageError for unknown names.
     """
-    from kafkalet_conformance.catalogue import LEVELS, scenarios, select
+    from kafkalet_conformance.catalog import LEVELS, scenarios, select
     from kafkalet_conformance.judging.judge import NEAREST
     from kafkalet_conformance.judging.nearest import recorded_releases
 
@@ -188,7 +188,7 @@ def split_names(option: str, texts: Sequence[str]) -> list[str]:
 
 
 def _known(option: str, name: str, names: Iterable[str]) -> str:
-    """Return the name in the catalogue: `list_offsets` and `listoffsets` are ListOffsets, `101` is KIP-101."""
+    """Return the name in the catalog: `list_offsets` and `listoffsets` are ListOffsets, `101` is KIP-101."""
     by_word = {_word(each): each for each in names}
     if (found := by_word.get(_word(name))) or (found := by_word.get(f"kip{_word(name)}")):
         return found
@@ -213,7 +213,7 @@ def _word(name: str) -> str:
 
 def options_of(given: dict[str, list[str]], bootstrap: str) -> Options:
     """Return the options of the judge. Raises UsageError for numbers out of range."""
-    from kafkalet_conformance.catalogue import LEVELS
+    from kafkalet_conformance.catalog import LEVELS
     from kafkalet_conformance.judging.judge import JOBS, REPEAT, Options
 
     levels: Sequence[Level] = [level for level in LEVELS if level in given.get("level", LEVELS)]

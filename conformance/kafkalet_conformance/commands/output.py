@@ -55,13 +55,13 @@ def width() -> int:
 
 
 def style_of(given: dict[str, list[str]], stream: TextIO | None) -> Style:
-    """Return the style for a stream: colours only on terminals, and not if NO_COLOR is set."""
+    """Return the style for a stream: colors only on terminals, and not if NO_COLOR is set."""
     from kafkalet_conformance.reports.terminal import Style
 
     on_terminal = stream is not None and stream.isatty()
     return Style(
         width=width(),
-        colour=on_terminal and not os.environ.get("NO_COLOR"),
+        color=on_terminal and not os.environ.get("NO_COLOR"),
         verbose="verbose" in given,
         hexadecimal="bytes" in given,
     )

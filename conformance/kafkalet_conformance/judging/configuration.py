@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kafkalet.protocol.errors import ProtocolError
-from kafkalet_conformance.catalogue import Scenario
+from kafkalet_conformance.catalog import Scenario
 from kafkalet_conformance.playing.connection import CLIENT_ID, Closed, NoAnswer, OutOfTime
 from kafkalet_conformance.playing.serving import serves
 from kafkalet_conformance.playing.target import Target

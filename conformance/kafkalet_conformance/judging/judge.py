@@ -20,7 +20,7 @@ from pathlib import Path
 from kafkalet.client_security import PLAINTEXT, Security
 from kafkalet.protocol.api import Api
 from kafkalet.version import VERSION
-from kafkalet_conformance.catalogue import LEVELS, Level, Scenario, select
+from kafkalet_conformance.catalog import LEVELS, Level, Scenario, select
 from kafkalet_conformance.playing.connection import Closed, Garbage, NoAnswer, OutOfTime
 from kafkalet_conformance.playing.player import Player
 from kafkalet_conformance.playing.serving import serves, unserved

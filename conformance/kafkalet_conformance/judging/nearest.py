@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from kafkalet.protocol.releases import advertised
-from kafkalet_conformance.catalogue import scenarios
+from kafkalet_conformance.catalog import scenarios
 from kafkalet_conformance.notation.messages import APIS
 
 

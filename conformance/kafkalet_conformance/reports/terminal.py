@@ -1,6 +1,6 @@
 """The results as text for a terminal, a log file or a pipe: a progress line, a table, and each difference.
 
-Colours and the progress line are only for terminals. Text from the broker is escaped, so that it cannot control
+Colors and the progress line are only for terminals. Text from the broker is escaped, so that it cannot control
 the terminal.
 """
 
@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TextIO
 
-from kafkalet_conformance.catalogue import Scenario
+from kafkalet_conformance.catalog import Scenario
 from kafkalet_conformance.results import BAD, LEFT_OUT, CaseResult, Outcome, Run, ScenarioResult
 
 from .comparison import Comparison, Kind
 from .summary import COLUMNS, api_of, headline, in_words, table, versions
 from .values import Row, hex_dump, line, printable, rows_of, shortened, sides, tree
 
-COLOURS = {
+COLORS = {
     Outcome.AS_KAFKA: "32",
     Outcome.DIFFERS: "31",
     Outcome.FAILED: "31;1",
@@ -46,7 +46,7 @@ class Style:
     """How text is shown. `verbose` shows whole answers and all cases, `hexadecimal` the bytes as well."""
 
     width: int = 120
-    colour: bool = False
+    color: bool = False
     verbose: bool = False
     hexadecimal: bool = False
     cases: int = 6
@@ -55,7 +55,7 @@ class Style:
     """The number of differences of a case that are shown, unless verbose."""
 
     def paint(self, text: str, kind: Outcome | Kind) -> str:
-        return f"\x1b[{COLOURS[kind]}m{text}\x1b[0m" if self.colour else text
+        return f"\x1b[{COLORS[kind]}m{text}\x1b[0m" if self.color else text
 
     def wrapped(self, text: str, first: str, later: str) -> list[str]:
         width = max(self.width, LEAST_WIDTH)
@@ -132,14 +132,14 @@ def table_lines(run: Run, style: Style) -> Iterator[str]:
 
 
 def _row(
-    cells: Sequence[str], shown: Sequence[int], widths: Sequence[int], style: Style, colours: Sequence[Outcome] | None
+    cells: Sequence[str], shown: Sequence[int], widths: Sequence[int], style: Style, colors: Sequence[Outcome] | None
 ) -> str:
     parts = []
     for column in shown:
         width, text = widths[column], cells[column]
         text = text if len(text) <= width else f"{text[: width - 1]}…"
         text = text.ljust(width) if column < 3 else text.rjust(width)
-        parts.append(style.paint(text, colours[column - 3]) if colours and column >= 3 and text.strip() else text)
+        parts.append(style.paint(text, colors[column - 3]) if colors and column >= 3 and text.strip() else text)
     return "  ".join(parts).rstrip()
 
 

@@ -60,7 +60,7 @@ class Release:
     # Logs; see also kafkalet.storage.config.LogRules
     lifts_unstable_to_log_start = until(4, 0,
         "If DeleteRecords removes part of an open transaction, the last stable offset rises to the log start offset.")
-    honours_message_format = until(3, 0, "message.format.version selects the format on disk (KIP-724).")
+    honors_message_format = until(3, 0, "message.format.version selects the format on disk (KIP-724).")
     refuses_claimed_append_time = until(3, 6,
         "Every topic refuses batches that claim LogAppendTime, not only topics that use LogAppendTime.")
     sets_delete_horizons = since(3, 1, "The log cleaner gives tombstones and markers a delete horizon (KIP-534).")

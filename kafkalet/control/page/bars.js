@@ -76,7 +76,7 @@ export function legend() {
   return swatches(PARTS, "Legend of the bars");
 }
 
-/** A list of parts with their colours. */
+/** A list of parts with their colors. */
 export function swatches(parts, label) {
   return h(
     "ul",

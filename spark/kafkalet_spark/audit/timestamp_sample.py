@@ -1,4 +1,4 @@
-"""Choose the timestamps to look up at a broker: timestamps of records and their neighbours.
+"""Choose the timestamps to look up at a broker: timestamps of records and their neighbors.
 
 A bounded sample of the distinct timestamps of a log is kept: those with the smallest hashes, so that the sample does
 not depend on how the log is divided into stretches. The random seed is part of the hash.
@@ -41,7 +41,7 @@ class TimestampSample:
 def queries(samples: Iterable[Int64s], count: int, seed: int) -> Int64s:
     """Return up to `count` timestamps in ascending order.
 
-    They include values before and after all timestamps of the log, then timestamps of the samples, their neighbours
+    They include values before and after all timestamps of the log, then timestamps of the samples, their neighbors
     (plus and minus 1 ms), and random timestamps between the first and the last, until there are `count`.
     """
     sample = TimestampSample(count, seed)
@@ -53,9 +53,9 @@ def queries(samples: Iterable[Int64s], count: int, seed: int) -> Int64s:
     first, last = int(known[0]), int(known[-1])
     edges = np.array([0, first - 1, first, first + 1, last - 1, last, last + 1, LATEST_TIME], np.int64)
     chance = np.random.default_rng(seed)
-    neighbours = np.union1d(known - 1, known + 1)
+    neighbors = np.union1d(known - 1, known + 1)
     chosen = edges
-    for more in (known, neighbours, chance.integers(max(first - 1000, 0), last + 1000, count, np.int64)):
+    for more in (known, neighbors, chance.integers(max(first - 1000, 0), last + 1000, count, np.int64)):
         room = count - chosen.size
         if room > 0:
             chosen = np.union1d(chosen, more if more.size <= room else chance.choice(more, room, replace=False))

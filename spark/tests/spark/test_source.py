@@ -91,8 +91,8 @@ def test_schema_selects_columns(spark: SparkSession, written: History) -> None:
 
 
 def test_schema_with_unknown_column_is_rejected(spark: SparkSession, written: History) -> None:
-    with pytest.raises(Exception, match="unknown column colour"):
-        format_of(spark).schema("colour string").load(str(written.directory)).collect()
+    with pytest.raises(Exception, match="unknown column color"):
+        format_of(spark).schema("color string").load(str(written.directory)).collect()
 
 
 def partitions_of(frame: DataFrame) -> int:

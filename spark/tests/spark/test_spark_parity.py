@@ -180,7 +180,7 @@ CASES = {
     "key.deserializer": case(REFUSED, kafka__key__deserializer="x"),
     "enable.auto.commit": case(REFUSED, kafka__enable__auto__commit="false"),
     "interceptor.classes": case(REFUSED, kafka__interceptor__classes="x"),
-    "unknown option": case(ten(), colour="red"),
+    "unknown option": case(ten(), color="red"),
 }  # fmt: skip
 
 

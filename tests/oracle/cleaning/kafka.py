@@ -14,7 +14,7 @@ from kafkalet.formats import parse_offsets
 from kafkalet_conformance.playing.target import Target
 from tests.oracle.apache_kafka import ApacheKafka
 from tests.recorded.cleaning.rounds import Case, Round, entries, read_files
-from tests.wire.behaviour.client import Client
+from tests.wire.behavior.client import Client
 
 from .random_topics import RandomTopic
 

@@ -1,6 +1,6 @@
 """`tools.reference.rules`: the table of rules."""
 
-from kafkalet_conformance.clients.observing.rules.catalogue import claims
+from kafkalet_conformance.clients.observing.rules.catalog import claims
 from tools.reference.rules import table
 
 

@@ -1,6 +1,6 @@
 """`tools.reference.scenarios`: the list of scenarios."""
 
-from kafkalet_conformance.catalogue import AREAS, scenarios
+from kafkalet_conformance.catalog import AREAS, scenarios
 from tools.reference.scenarios import text
 
 

@@ -6,7 +6,7 @@ from kafkalet.properties import InvalidProperty
 from kafkalet.storage.config import LogConfig, LogRules, UnknownProperty, record_version
 from kafkalet.storage.topic_properties import HOUR_MS, MAX_LONG, topic_properties
 
-OLD = LogRules((2, 8), lifts_unstable_to_log_start=True, honours_message_format=True)
+OLD = LogRules((2, 8), lifts_unstable_to_log_start=True, honors_message_format=True)
 LAST_3 = LogRules((3, 9), lifts_unstable_to_log_start=True)
 
 
@@ -67,8 +67,8 @@ def test_the_format_on_disk_follows_message_format_version(format_version: str, 
 
 
 def test_default_format_on_disk_is_that_of_the_release() -> None:
-    assert LogConfig.of({}, LogRules((0, 9), honours_message_format=True)).record_version == 0
-    assert LogConfig.of({}, LogRules((0, 10, 1), honours_message_format=True)).record_version == 1
+    assert LogConfig.of({}, LogRules((0, 9), honors_message_format=True)).record_version == 0
+    assert LogConfig.of({}, LogRules((0, 10, 1), honors_message_format=True)).record_version == 1
     assert LogConfig.of({}, OLD).record_version == 2
 
 

@@ -30,7 +30,7 @@ from kafkalet_conformance.playing.player import at_path
 from kafkalet_conformance.transcripts import Step, load, names
 
 RULES = {
-    "2.8": LogRules((2, 8), True, honours_message_format=True, refuses_claimed_append_time=True),
+    "2.8": LogRules((2, 8), True, honors_message_format=True, refuses_claimed_append_time=True),
     "3.9": LogRules((3, 9), True),
     "4.4": LogRules((4, 4)),
 }

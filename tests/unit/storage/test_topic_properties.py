@@ -110,7 +110,7 @@ def test_internal_segment_bytes_exists_since_4_1() -> None:
 @pytest.mark.parametrize("value", ["2.8.x", "2.8-IV1.x", "2.8." + "9" * 5000, "0.9.0.1", "0.10.2-IV0", "2.8-IV0"])
 def test_format_version_is_checked_by_its_first_numbers(value: str) -> None:
     assert topic_properties((2, 8))["message.format.version"].parse(value) == value
-    assert LogConfig.of({"message.format.version": value}, LogRules(version=(2, 8), honours_message_format=True))
+    assert LogConfig.of({"message.format.version": value}, LogRules(version=(2, 8), honors_message_format=True))
 
 
 @pytest.mark.parametrize("value", ["2.8-IV01", "0.10", "2.8-IV2", "2.8-IV" + "9" * 5000, "\u0662.8"])

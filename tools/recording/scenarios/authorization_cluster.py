@@ -28,14 +28,14 @@ UNLIKE_ALTER_CONFIGS = all_except(ALTER_CONFIGS, of=CLUSTER_OPERATIONS)
 
 def with_and_without(
     ask: ScenarioBuilder,
-    neighbours: tuple[int, ...],
+    neighbors: tuple[int, ...],
     needed: int,
     bodies: Mapping[str, Mapping[str, Step]],
     only: Mapping[str, list[str]] | None = None,
 ) -> None:
     """Send requests with all rights on the cluster except the needed ones, and then with only the needed ones."""
     rights = Rights(ask)
-    for case, granted in (("neighbours", neighbours), ("needed", (needed,))):
+    for case, granted in (("neighbors", neighbors), ("needed", (needed,))):
         rights.on_cluster(*granted)
         for api, named in bodies.items():
             more: Any = {"only": only[api]} if only and api in only else {}
@@ -72,7 +72,7 @@ def rights_describe_cluster(ask: ScenarioBuilder) -> None:
     rights = Rights(ask)
     last = ask.versions("DescribeLogDirs")[-1]
     wanted = {"topics": [{"topic": t, "partitions": [0]}]}
-    for case, granted in (("neighbours", UNLIKE_DESCRIBE), ("needed", (DESCRIBE,))):
+    for case, granted in (("neighbors", UNLIKE_DESCRIBE), ("needed", (DESCRIBE,))):
         rights.on_cluster(*granted)
         ask.request(f"log dirs, {case}", "DescribeLogDirs", last, wanted, conn="user", only=["error_code"])
         rights.remove()
@@ -117,7 +117,7 @@ def rights_configurations(ask: ScenarioBuilder) -> None:
     rights = Rights(ask)
     for case, granted in (
         ("no right on the cluster", ()),
-        ("neighbours", UNLIKE_DESCRIBE_CONFIGS),
+        ("neighbors", UNLIKE_DESCRIBE_CONFIGS),
         ("DESCRIBE_CONFIGS", (DESCRIBE_CONFIGS,)),
         ("ALTER_CONFIGS", (ALTER_CONFIGS,)),
     ):
@@ -153,7 +153,7 @@ def rights_acls(ask: ScenarioBuilder) -> None:
     wanted = acl_filter(TOPICS, t)
     nothing = acl_filter(TOPICS, t, principal_filter="User:nobody")
     for case, granted in (
-        ("neighbours", UNLIKE_DESCRIBE),
+        ("neighbors", UNLIKE_DESCRIBE),
         ("DESCRIBE", (DESCRIBE,)),
         ("ALTER", (ALTER,)),
     ):

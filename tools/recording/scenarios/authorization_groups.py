@@ -136,7 +136,7 @@ def rights_commit_offsets(ask: ScenarioBuilder) -> None:
     """OffsetCommit needs READ on the group, and then on each topic: topics without READ fail with
     TOPIC_AUTHORIZATION_FAILED, and the others are committed."""
     rights = Rights(ask)
-    kinds = {"none": (), "described": (DESCRIBE,), "neighbours": all_except(READ), "readable": (READ,)}
+    kinds = {"none": (), "described": (DESCRIBE,), "neighbors": all_except(READ), "readable": (READ,)}
     topics = of_kinds(ask, rights, kinds, {"none": (), "described": (DESCRIBE,), "readable": (READ,)})
     groups = names_of_kinds(ask, rights, GROUPS, {"gnone": (), "gdescribed": (DESCRIBE, DELETE), "greadable": (READ,)})
     for group in groups.values():
@@ -169,7 +169,7 @@ def rights_fetch_offsets(ask: ScenarioBuilder) -> None:
     rights = Rights(ask)
     kinds = {
         "none": (),
-        "neighbours": all_except(READ, WRITE, DELETE, 7, DESCRIBE),
+        "neighbors": all_except(READ, WRITE, DELETE, 7, DESCRIBE),
         "described": (DESCRIBE,),
         "readable": (READ,),
     }
@@ -203,7 +203,7 @@ def rights_fetch_offsets(ask: ScenarioBuilder) -> None:
 def rights_delete_offsets(ask: ScenarioBuilder) -> None:
     """OffsetDelete needs DELETE on the group, and READ on each topic."""
     rights = Rights(ask)
-    kinds = {"none": (), "described": (DESCRIBE,), "neighbours": all_except(READ), "readable": (READ,)}
+    kinds = {"none": (), "described": (DESCRIBE,), "neighbors": all_except(READ), "readable": (READ,)}
     topics = of_kinds(ask, rights, kinds, {"none": (), "readable": (READ,)})
     of_group = {"greadable": (READ, DESCRIBE), "gdeletable": (DELETE,), "gmissing": (DELETE,)}
     groups = names_of_kinds(ask, rights, GROUPS, of_group)

@@ -34,7 +34,7 @@ def rights_produce(ask: ScenarioBuilder) -> None:
     """Produce appends to topics with WRITE; in the same request, topics without WRITE fail with
     TOPIC_AUTHORIZATION_FAILED, whatever else the user may do with them."""
     rights = Rights(ask)
-    kinds = {"none": (), "described": (DESCRIBE,), "neighbours": all_except(WRITE), "written": (WRITE,)}
+    kinds = {"none": (), "described": (DESCRIBE,), "neighbors": all_except(WRITE), "written": (WRITE,)}
     topics = of_kinds(ask, rights, kinds, {"none": (), "described": (DESCRIBE,), "written": (WRITE,)})
 
     def body(named: list[Any]) -> Step:
@@ -98,7 +98,7 @@ def rights_fetch(ask: ScenarioBuilder) -> None:
     """Fetch reads topics with READ; in the same request, topics without READ fail with
     TOPIC_AUTHORIZATION_FAILED, whatever else the user may do with them."""
     rights = Rights(ask)
-    kinds = {"none": (), "described": (DESCRIBE,), "neighbours": all_except(READ), "readable": (READ,)}
+    kinds = {"none": (), "described": (DESCRIBE,), "neighbors": all_except(READ), "readable": (READ,)}
     topics = of_kinds(ask, rights, kinds, {"none": (), "described": (DESCRIBE,), "readable": (READ,)})
     for kind in kinds:
         ask.produce(topics[kind], batch(10))
@@ -163,7 +163,7 @@ def rights_offsets_of_logs(ask: ScenarioBuilder) -> None:
     """ListOffsets and OffsetForLeaderEpoch need DESCRIBE on each topic, which READ, WRITE, DELETE and ALTER imply."""
     rights = Rights(ask)
     implying = {"described": (DESCRIBE,), "readable": (READ,), "alterable": (ALTER,)}
-    kinds = {"none": (), "neighbours": (CREATE, DESCRIBE_CONFIGS, ALTER_CONFIGS)} | implying
+    kinds = {"none": (), "neighbors": (CREATE, DESCRIBE_CONFIGS, ALTER_CONFIGS)} | implying
     topics = of_kinds(ask, rights, kinds, {"none": (), "described": (DESCRIBE,)})
     for kind in kinds:
         ask.produce(topics[kind], batch(10))
@@ -186,9 +186,9 @@ def rights_metadata(ask: ScenarioBuilder) -> None:
     request for all topics omits the others.
     """
     rights = Rights(ask)
-    neighbours = (CREATE, DESCRIBE_CONFIGS, ALTER_CONFIGS)
-    kinds = {"none": (), "neighbours": neighbours, "described": (DESCRIBE,), "readable": (READ,)}
-    topics = of_kinds(ask, rights, kinds, {"none": (), "described": (DESCRIBE,), "neighbours": neighbours})
+    neighbors = (CREATE, DESCRIBE_CONFIGS, ALTER_CONFIGS)
+    kinds = {"none": (), "neighbors": neighbors, "described": (DESCRIBE,), "readable": (READ,)}
+    topics = of_kinds(ask, rights, kinds, {"none": (), "described": (DESCRIBE,), "neighbors": neighbors})
     without: Any = {"only": ["topics", "cluster_authorized_operations"], "conn": "user", "any_order": True}
     versions = ask.versions("Metadata")
     for v in sorted({versions[0], 1, 4, 9, versions[-1]} & set(versions)):
@@ -285,7 +285,7 @@ def rights_auto_creation(ask: ScenarioBuilder) -> None:
 def rights_describe_topic_partitions(ask: ScenarioBuilder) -> None:
     """DescribeTopicPartitions describes topics with DESCRIBE, and leaves out the others if no topic is named."""
     rights = Rights(ask)
-    kinds = {"none": (), "neighbours": (CREATE, DESCRIBE_CONFIGS), "described": (DESCRIBE,), "readable": (READ,)}
+    kinds = {"none": (), "neighbors": (CREATE, DESCRIBE_CONFIGS), "described": (DESCRIBE,), "readable": (READ,)}
     topics = of_kinds(ask, rights, kinds, {"none": (), "described": (DESCRIBE,)})
     named = {kind: {"name": topic} for kind, topic in topics.items()}
 
@@ -304,7 +304,7 @@ def rights_describe_topic_partitions(ask: ScenarioBuilder) -> None:
 def rights_describe_producers(ask: ScenarioBuilder) -> None:
     """DescribeProducers needs READ on each topic; topics without READ fail with TOPIC_AUTHORIZATION_FAILED."""
     rights = Rights(ask)
-    kinds = {"none": (), "described": (DESCRIBE,), "neighbours": all_except(READ), "readable": (READ,)}
+    kinds = {"none": (), "described": (DESCRIBE,), "neighbors": all_except(READ), "readable": (READ,)}
     topics = of_kinds(ask, rights, kinds, {"none": (), "described": (DESCRIBE,), "readable": (READ,)})
     wanted = {kind: {"name": topic, "partition_indexes": [0]} for kind, topic in topics.items()}
     together_and_alone(ask, "DescribeProducers", wanted, lambda named: {"topics": named})
@@ -324,7 +324,7 @@ def rights_create_topics(ask: ScenarioBuilder) -> None:
     missing = {
         "none": (),
         "described": (DESCRIBE,),
-        "neighbours": all_except(CREATE),
+        "neighbors": all_except(CREATE),
         "created": (CREATE,),
         "configs": (CREATE, DESCRIBE_CONFIGS),
     }
@@ -368,7 +368,7 @@ def rights_delete_topics(ask: ScenarioBuilder) -> None:
     kinds = {
         "none": (),
         "described": (DESCRIBE,),
-        "neighbours": all_except(DELETE),
+        "neighbors": all_except(DELETE),
         "deleted": (DELETE,),
         "ided": (DELETE,),
     }
@@ -427,7 +427,7 @@ def rights_topic_configurations(ask: ScenarioBuilder) -> None:
     kinds = {
         "none": (),
         "described": (DESCRIBE,),
-        "neighbours": all_except(DESCRIBE_CONFIGS, ALTER_CONFIGS),
+        "neighbors": all_except(DESCRIBE_CONFIGS, ALTER_CONFIGS),
         "shown": (DESCRIBE_CONFIGS,),
         "altered": (ALTER_CONFIGS,),
     }

@@ -94,7 +94,7 @@ def rights_add_partitions(ask: ScenarioBuilder) -> None:
     """AddPartitionsToTxn needs WRITE on the transactional id, and WRITE on every topic: if one topic fails, no
     partition is added."""
     rights = Rights(ask)
-    kinds = {"none": (), "described": (DESCRIBE,), "neighbours": all_except(WRITE), "written": (WRITE,)}
+    kinds = {"none": (), "described": (DESCRIBE,), "neighbors": all_except(WRITE), "written": (WRITE,)}
     topics = of_kinds(ask, rights, kinds, {"none": (), "described": (DESCRIBE,), "written": (WRITE,)})
     ids = names_of_kinds(ask, rights, TRANSACTIONAL_IDS, KINDS)
     producers = initialized(ask, ids)

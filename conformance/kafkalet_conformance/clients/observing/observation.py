@@ -21,7 +21,7 @@ from kafkalet.broker.network.journal import Journal
 
 from .finding import Claim, Finding, Severity
 from .recorder import MOST_BYTES, OVERHEAD_BYTES, Recorded, Recorder
-from .rules.catalogue import RULES
+from .rules.catalog import RULES
 from .rules.rule import Remark
 from .sent import Answered, Closed, Event, Gap, Sent
 from .strict import check_request

@@ -22,5 +22,5 @@ def all_scenarios() -> dict[str, Scenario]:
     modules = (baseline, leaders, offsets, sessions, groups, producers, idempotence)
     found: dict[str, Scenario] = {}
     for module in (*modules, connections, topics, records, versions):
-        found |= module.CATALOGUE.scenarios
+        found |= module.CATALOG.scenarios
     return found

@@ -1,11 +1,11 @@
 """Clients that nothing disturbs."""
 
 from kafkalet_conformance.clients.judges import consumed, produced, transformed
-from kafkalet_conformance.clients.scenario import Catalogue, Role
+from kafkalet_conformance.clients.scenario import Catalog, Role
 from kafkalet_conformance.clients.stage import Stage
 
-CATALOGUE = Catalogue()
-scenario = CATALOGUE.scenario
+CATALOG = Catalog()
+scenario = CATALOG.scenario
 
 
 @scenario(

@@ -1,11 +1,11 @@
 """Connections that break, and answers that are lost or late."""
 
 from kafkalet_conformance.clients.judges import all_of, consumed, polite, produced
-from kafkalet_conformance.clients.scenario import Catalogue, Play, Role
+from kafkalet_conformance.clients.scenario import Catalog, Play, Role
 from kafkalet_conformance.clients.stage import Stage
 
-CATALOGUE = Catalogue()
-scenario = CATALOGUE.scenario
+CATALOG = Catalog()
+scenario = CATALOG.scenario
 
 AT_LEAST_ONCE = "without idempotence, a producer that retries after a lost answer writes records twice (at least once)"
 EXPIRED = "the request timeout of some clients also limits the delivery (aiokafka), so that records expire"
@@ -80,7 +80,7 @@ scenario(
 @scenario(
     "produce-handled-late",
     "An idempotent producer writes each record once if a request that it has repeated is handled late.",
-    "NetworkClient.handleTimedOutRequests; KIP-98: the broker recognises the sequence numbers",
+    "NetworkClient.handleTimedOutRequests; KIP-98: the broker recognizes the sequence numbers",
     role=Role.PRODUCE,
     judge=produced(),
     idempotence=True,

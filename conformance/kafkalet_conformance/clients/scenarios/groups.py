@@ -1,11 +1,11 @@
 """Errors of group coordinators, coordinators that move, and rebalances."""
 
 from kafkalet_conformance.clients.judges import all_of, consumed, consumed_or_failed, polite
-from kafkalet_conformance.clients.scenario import Catalogue, Play, Role
+from kafkalet_conformance.clients.scenario import Catalog, Play, Role
 from kafkalet_conformance.clients.stage import Missed, Stage
 
-CATALOGUE = Catalogue()
-scenario = CATALOGUE.scenario
+CATALOG = Catalog()
+scenario = CATALOG.scenario
 
 GROUP = "conformance-group"
 IGNORED = 5

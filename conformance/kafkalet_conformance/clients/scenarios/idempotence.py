@@ -1,11 +1,11 @@
 """Sequence numbers and epochs of producers that the broker refuses, and transactions that cannot be committed."""
 
 from kafkalet_conformance.clients.judges import UNKNOWN_PRODUCER, all_of, polite, produced, refused, transformed
-from kafkalet_conformance.clients.scenario import Catalogue, Role
+from kafkalet_conformance.clients.scenario import Catalog, Role
 from kafkalet_conformance.clients.stage import TOPIC, Stage
 
-CATALOGUE = Catalogue()
-scenario = CATALOGUE.scenario
+CATALOG = Catalog()
+scenario = CATALOG.scenario
 ID = "conformance-transaction"
 
 BEFORE_KIP_360 = "before KIP-360, the producer cannot continue after this error, and reports it"

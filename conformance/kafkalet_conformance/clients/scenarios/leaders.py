@@ -1,11 +1,11 @@
 """Leaders that move, and leader epochs that clients do not know or that are over."""
 
 from kafkalet_conformance.clients.judges import consumed, produced
-from kafkalet_conformance.clients.scenario import Catalogue, Role
+from kafkalet_conformance.clients.scenario import Catalog, Role
 from kafkalet_conformance.clients.stage import Stage
 
-CATALOGUE = Catalogue()
-scenario = CATALOGUE.scenario
+CATALOG = Catalog()
+scenario = CATALOG.scenario
 
 
 @scenario(

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from kafkalet_conformance.clients.judges import all_of, consumed, consumed_or_failed, ended, polite
 from kafkalet_conformance.clients.results import Finding, Verdict
-from kafkalet_conformance.clients.scenario import Catalogue, Role
+from kafkalet_conformance.clients.scenario import Catalog, Role
 from kafkalet_conformance.clients.stage import Stage, fetches_from
 
-CATALOGUE = Catalogue()
-scenario = CATALOGUE.scenario
+CATALOG = Catalog()
+scenario = CATALOG.scenario
 
 
 def _hold_at(stage: Stage, offset: int) -> None:

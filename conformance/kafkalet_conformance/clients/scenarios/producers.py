@@ -6,11 +6,11 @@ from typing import Any
 from kafkalet.protocol.records.batch import Batch
 from kafkalet_conformance.clients.judges import UNKNOWN_PRODUCER, all_of, polite, produced, refused
 from kafkalet_conformance.clients.results import Finding, Verdict
-from kafkalet_conformance.clients.scenario import Catalogue, Play, Role
+from kafkalet_conformance.clients.scenario import Catalog, Play, Role
 from kafkalet_conformance.clients.stage import Missed, Stage
 
-CATALOGUE = Catalogue()
-scenario = CATALOGUE.scenario
+CATALOG = Catalog()
+scenario = CATALOG.scenario
 
 TIMES = 4
 UNKNOWN_ERROR = 9999

@@ -4,11 +4,11 @@ from typing import Any, NamedTuple
 
 from kafkalet.protocol.records.build import build_batch, numbered
 from kafkalet_conformance.clients.judges import consumed
-from kafkalet_conformance.clients.scenario import Catalogue, Play, Role
+from kafkalet_conformance.clients.scenario import Catalog, Play, Role
 from kafkalet_conformance.clients.stage import Stage
 
-CATALOGUE = Catalogue()
-scenario = CATALOGUE.scenario
+CATALOG = Catalog()
+scenario = CATALOG.scenario
 
 MORE = 5
 """The number of records after each shape: the consumer must not get stuck in front of them."""
@@ -60,7 +60,7 @@ def _shaped(shape: Shape) -> Play:
 for _shape in SHAPES:
     _name = f"consume-{_shape.kind.replace('_', '-')}"
     scenario(
-        f"{_name}-uncommitted" if _name in CATALOGUE.scenarios else _name,
+        f"{_name}-uncommitted" if _name in CATALOG.scenarios else _name,
         f"A consumer {_shape.claim}, and goes on.",
         _shape.source,
         role=Role.CONSUME,

@@ -6,11 +6,11 @@ from typing import Any
 
 from kafkalet_conformance.clients.judges import all_of, consumed
 from kafkalet_conformance.clients.results import Finding, Verdict
-from kafkalet_conformance.clients.scenario import Catalogue, Play, Role
+from kafkalet_conformance.clients.scenario import Catalog, Play, Role
 from kafkalet_conformance.clients.stage import Stage
 
-CATALOGUE = Catalogue()
-scenario = CATALOGUE.scenario
+CATALOG = Catalog()
+scenario = CATALOG.scenario
 
 THROTTLE_MS = 1000
 UNKNOWN_ERROR = 9999

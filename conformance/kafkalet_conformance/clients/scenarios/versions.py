@@ -3,11 +3,11 @@
 from kafkalet.protocol.api import BY_TITLE
 from kafkalet_conformance.clients.judges import consumed, produced, tolerating
 from kafkalet_conformance.clients.results import Verdict
-from kafkalet_conformance.clients.scenario import Catalogue, Judge, Play, Role
+from kafkalet_conformance.clients.scenario import Catalog, Judge, Play, Role
 from kafkalet_conformance.clients.stage import Missed, Stage
 
-CATALOGUE = Catalogue()
-scenario = CATALOGUE.scenario
+CATALOG = Catalog()
+scenario = CATALOG.scenario
 
 TOO_OLD = "clients of Kafka 4 need brokers of 2.1 or newer (KIP-896)"
 RELEASES = {"0.10.2": TOO_OLD, "1.1": TOO_OLD, "2.1": None, "2.8": None, "3.9": None, "4.4": None}

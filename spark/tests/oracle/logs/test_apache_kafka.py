@@ -30,7 +30,7 @@ from kafkalet_spark.logs.planning import plan
 from kafkalet_spark.logs.timestamps import EARLIEST, LATEST, MAX_TIMESTAMP, TimestampSearch
 from kafkalet_spark.logs.transactions import aborted_transactions, last_stable_offset, verify_transactions
 from tests.oracle.apache_kafka import ApacheKafka, missing
-from tests.wire.behaviour.client import Client
+from tests.wire.behavior.client import Client
 
 pytestmark = pytest.mark.oracle
 

@@ -39,7 +39,7 @@ def test_sample_of_size_0_is_empty() -> None:
     assert sample.timestamps.size == 0
 
 
-def test_few_timestamps_are_all_chosen_with_their_neighbours() -> None:
+def test_few_timestamps_are_all_chosen_with_their_neighbors() -> None:
     known = np.array([100, 200, 205])
     asked = set(queries([known], 1000, 0).tolist())
     assert asked >= {99, 100, 101, 199, 200, 201, 204, 205, 206, 0, (1 << 62) - 1}

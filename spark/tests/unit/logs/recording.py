@@ -24,7 +24,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from kafkalet_conformance.playing.target import Target
 from kafkalet_spark.logs.directory import topic_partition
 from tests.oracle.apache_kafka import ApacheKafka
-from tests.wire.behaviour.client import Client
+from tests.wire.behavior.client import Client
 
 DATA = Path(__file__).with_name("data")
 T0 = 1_700_000_000_000

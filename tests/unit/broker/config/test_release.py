@@ -51,8 +51,8 @@ def test_rules_are_those_of_the_release() -> None:
 def test_rules_of_logs_are_those_of_the_release() -> None:
     assert Release.of("3.9").log_rules.lifts_unstable_to_log_start
     assert not Release.of("4.4").log_rules.lifts_unstable_to_log_start
-    assert Release.of("2.8").log_rules.honours_message_format
-    assert not Release.of("3.0").log_rules.honours_message_format
+    assert Release.of("2.8").log_rules.honors_message_format
+    assert not Release.of("3.0").log_rules.honors_message_format
 
 
 def test_default_values_of_log_rules_are_those_of_the_last_release() -> None:

@@ -77,7 +77,7 @@ def test_user_becomes_a_principal(user: str, principal: str) -> None:
         ("topic:t", T, "DESCRIBE_CONFIGS"),
     ],
 )
-def test_resource_type_is_recognised(resource: str, kind: ResourceType, operation: str) -> None:
+def test_resource_type_is_recognized(resource: str, kind: ResourceType, operation: str) -> None:
     assert one(f"alice:{operation}:{resource}").resource_type is kind
 
 

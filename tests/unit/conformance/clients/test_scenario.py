@@ -2,15 +2,15 @@
 
 import pytest
 
-from kafkalet_conformance.clients.scenario import Catalogue, Role, Scenario
+from kafkalet_conformance.clients.scenario import Catalog, Role, Scenario
 from kafkalet_conformance.clients.scenarios import all_scenarios
 
 SCENARIOS = list(all_scenarios().values())
 
 
 def test_name_that_is_taken_raises() -> None:
-    catalogue = Catalogue()
-    define = catalogue.scenario("same", "A claim.", "KIP-1", role=Role.PRODUCE, judge=lambda stage: ())
+    catalog = Catalog()
+    define = catalog.scenario("same", "A claim.", "KIP-1", role=Role.PRODUCE, judge=lambda stage: ())
     define(lambda stage: None)
     with pytest.raises(ValueError, match="defined twice"):
         define(lambda stage: None)

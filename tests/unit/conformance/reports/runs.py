@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from kafkalet_conformance.catalogue import Level, Scenario
+from kafkalet_conformance.catalog import Level, Scenario
 from kafkalet_conformance.playing.matching import MISSING
 from kafkalet_conformance.results import CaseResult, Difference, Outcome, Run, ScenarioResult
 

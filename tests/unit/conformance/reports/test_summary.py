@@ -6,7 +6,7 @@ from kafkalet_conformance.results import Outcome
 from .runs import case, differing, every_outcome, result, run, scenario
 
 
-def test_neighbouring_versions_with_the_same_outcomes_share_a_row() -> None:
+def test_neighboring_versions_with_the_same_outcomes_share_a_row() -> None:
     good = result(scenario("good"), Outcome.AS_KAFKA, *(case(str(v), version=v) for v in (4, 5, 6)))
     bad = result(scenario("bad"), Outcome.DIFFERS, *(differing(str(v), version=v) for v in (6, 7)))
     assert table(run(good, bad)) == [

@@ -76,8 +76,8 @@ def test_text_of_the_broker_cannot_control_the_terminal(verbose: bool) -> None:
     assert shown.replace("\n", "").isprintable()
 
 
-def test_colours_are_only_for_terminals() -> None:
-    assert "\x1b[31mdiffers\x1b[0m" in text(every_outcome(), Style(colour=True))
+def test_colors_are_only_for_terminals() -> None:
+    assert "\x1b[31mdiffers\x1b[0m" in text(every_outcome(), Style(color=True))
 
 
 def test_huge_values_are_abbreviated() -> None:
@@ -93,7 +93,7 @@ def test_many_cases_and_differences_are_abbreviated() -> None:
     assert "... and 14 more responses (--verbose shows them)" in shown
 
 
-def test_neighbouring_cases_with_the_same_differences_are_shown_once() -> None:
+def test_neighboring_cases_with_the_same_differences_are_shown_once() -> None:
     cases = [differing(f"c{version}", version=version) for version in range(4, 9)]
     shown = text(run(result(scenario("x"), Outcome.DIFFERS, *cases)))
     assert "  Fetch v4-8 'c4', 'c5', 'c6', 'c7', 'c8' (5 responses): differs" in shown

@@ -7,7 +7,7 @@ from tests.unit.storage.producing import logged, marker
 ABORTED = AbortedTransaction(7, 10, 20, 21)
 
 
-def test_batch_of_an_aborted_transaction_is_recognised() -> None:
+def test_batch_of_an_aborted_transaction_is_recognized() -> None:
     transactions = CleanedTransactions()
     transactions.add([ABORTED])
     data = {"transactional": True, "producer_id": 7, "producer_epoch": 0, "base_sequence": 0}

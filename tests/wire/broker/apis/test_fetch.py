@@ -1,7 +1,7 @@
 """Fetch: waiting requests, sessions, replicas and differences between releases.
 
 These tests access internals of the broker (its purgatory, clock and logs) or need several brokers. Single requests to
-one broker are tested in tests/wire/behaviour, which also runs against Apache Kafka, and reads of a log in
+one broker are tested in tests/wire/behavior, which also runs against Apache Kafka, and reads of a log in
 tests/unit/storage.
 """
 

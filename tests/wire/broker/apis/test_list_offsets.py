@@ -1,6 +1,6 @@
 """ListOffsets: the order of the checks, visibility, and differences between releases.
 
-Single requests to one broker are tested in tests/wire/behaviour, which also runs against Apache Kafka. Lookups by
+Single requests to one broker are tested in tests/wire/behavior, which also runs against Apache Kafka. Lookups by
 timestamp are tested in tests/unit/storage/test_lookup.py, and the visibility of offsets for consumers in
 tests/unit/broker/cluster/test_partition.py.
 """

@@ -7,17 +7,17 @@ import pytest
 
 from kafkalet_conformance.clients.results import Verdict
 from kafkalet_conformance.clients.runner import NotStarted, Options, Runner
-from kafkalet_conformance.clients.scenario import Catalogue, Role, Scenario
+from kafkalet_conformance.clients.scenario import Catalog, Role, Scenario
 from kafkalet_conformance.clients.stage import Missed, Stage
 
 from .judged import FAKE, ROOT
 
 
 def scenario_of(play: object, **more: object) -> Scenario:
-    catalogue = Catalogue()
+    catalog = Catalog()
     options = {"role": Role.PRODUCE, "judge": lambda stage: (), **more}
-    catalogue.scenario("test", "A claim.", "KIP-1", **options)(play)  # type: ignore[arg-type]
-    return catalogue.scenarios["test"]
+    catalog.scenario("test", "A claim.", "KIP-1", **options)(play)  # type: ignore[arg-type]
+    return catalog.scenarios["test"]
 
 
 def runner(*command: str, timeout_s: float = 30.0) -> Runner:

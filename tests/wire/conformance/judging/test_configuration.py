@@ -5,7 +5,7 @@ from typing import Any
 
 import kafkalet
 from kafkalet.protocol.api import BY_TITLE
-from kafkalet_conformance.catalogue import AREAS, scenarios
+from kafkalet_conformance.catalog import AREAS, scenarios
 from kafkalet_conformance.judging.configuration import NEEDED_BY, RECORDED, Configuration, configuration
 from kafkalet_conformance.judging.judge import Options, judge
 from kafkalet_conformance.playing.target import Target

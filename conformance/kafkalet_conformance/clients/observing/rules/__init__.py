@@ -1,1 +1,1 @@
-"""The rules for sequences of requests: one module for each part of the protocol, listed in catalogue.py."""
+"""The rules for sequences of requests: one module for each part of the protocol, listed in catalog.py."""

@@ -1,4 +1,4 @@
-"""The records and the behaviour of consumer groups in earlier releases."""
+"""The records and the behavior of consumer groups in earlier releases."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -4,7 +4,7 @@ import pytest
 
 from kafkalet.protocol.api import Api
 from kafkalet_conformance.clients.observing.finding import Claim
-from kafkalet_conformance.clients.observing.rules.catalogue import RULES, claims
+from kafkalet_conformance.clients.observing.rules.catalog import RULES, claims
 from kafkalet_conformance.clients.observing.rules.rule import Rule
 from kafkalet_conformance.clients.observing.sent import Closed, Fate
 from tests.unit.conformance.clients.observing.test_strict import minimal

@@ -1,10 +1,10 @@
-"""Tests of the catalogue of recorded scenarios."""
+"""Tests of the catalog of recorded scenarios."""
 
 import re
 
 import pytest
 
-from kafkalet_conformance.catalogue import AREAS, LAST, LEVELS, Scenario, scenarios, select
+from kafkalet_conformance.catalog import AREAS, LAST, LEVELS, Scenario, scenarios, select
 from tests.rules.every import for_every
 
 SOURCE = re.compile(r"KIP-\d{1,4}|(org\.apache\.)?kafka(\.[a-z][a-z0-9]*)+\.[A-Z]\w+(\.[a-z]\w+)?")

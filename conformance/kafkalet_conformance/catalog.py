@@ -1,4 +1,4 @@
-"""The catalogue: what the recorded scenarios claim, where the claims come from, and which releases and APIs they cover.
+"""The catalog: what the recorded scenarios claim, where the claims come from, and which releases and APIs they cover.
 
 `recordings/index.json` has one line for each scenario. tools/recording/index.py writes it from the definitions of the
 scenarios and from their transcripts.
@@ -124,7 +124,7 @@ def select(
     """Return the scenarios of a release that match all given conditions, sorted by area and name; `LAST` comes last.
 
     `only` has names of areas and scenarios. A scenario must have at least one of `apis` and one of `kips`. Raises
-    ValueError for names that no release in the catalogue has.
+    ValueError for names that no release in the catalog has.
     """
     every = scenarios().values()
     only = _known("area or scenario", only, {*AREAS, *scenarios()})
@@ -148,5 +148,5 @@ def _known(kind: str, given: Iterable[str], known: Iterable[str]) -> set[str]:
     given, known = set(given), sorted(known)
     for name in sorted(given.difference(known)):
         hint = did_you_mean(name, known, most=3) or "`kafkalet conform --list` prints all names"
-        raise ValueError(f"there is no {kind} {name!r} in the catalogue of scenarios; {hint}")
+        raise ValueError(f"there is no {kind} {name!r} in the catalog of scenarios; {hint}")
     return given
