@@ -27,13 +27,15 @@ def what_clients_do(cluster: EmbeddedCluster) -> list[str]:
 
     Never raises an exception.
     """
-    return list(limited(safely(cluster, lambda: _clients(cluster)), MOST_LINES)) or ["no client is connected"]
+    return list(limited(safely(lambda: cluster._server.call(lambda: _clients(cluster))), MOST_LINES)) or [
+        "no client is connected"
+    ]
 
 
-def safely(cluster: EmbeddedCluster, read: Callable[[], list[str]]) -> list[str]:
-    """Call `read` in the loop of the cluster. An exception becomes the only line."""
+def safely(read: Callable[[], list[str]]) -> list[str]:
+    """Return lines of a description. An exception becomes the only line."""
     try:
-        return cluster._server.call(read)
+        return read()
     except Exception as error:  # noqa: BLE001 - a report must not hide the failure of the test
         return [f"(not available: {error})"]
 

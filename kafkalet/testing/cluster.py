@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, Never
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Never, Self
 
 from kafkalet.broker import arguments
 from kafkalet.broker.arguments import PropertyValue
@@ -82,6 +84,38 @@ class Cluster(EmbeddedCluster):
     """
 
     _has_journal = True
+    _last_report: Callable[[], str] | None = None
+    """Describes the cluster as it was before it stopped, or became as new, while pytest runs."""
+
+    async def start(self) -> None:
+        self._last_report = None
+        await super().start()
+
+    def __enter__(self) -> Self:
+        self._last_report = None
+        return super().__enter__()
+
+    async def stop(self) -> None:
+        self._keep_report()
+        await super().stop()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._keep_report()
+        super().__exit__(kind, error, trace)
+
+    def _keep_report(self) -> None:
+        """Keep what the report of a failed test needs: the teardown of a fixture may fail, and is reported later."""
+        if "kafkalet.testing.plugin" in sys.modules and self.is_running:
+            from .report import read
+
+            self._last_report = read(self, self._fault_lines())
+
+    def _forget_test(self) -> None:
+        """Forget what a test has left for its report."""
+        self._last_report = None
+        self._ended_faults = ()
 
     @staticmethod
     def _default_clock() -> Clock:
@@ -482,6 +516,11 @@ class Cluster(EmbeddedCluster):
             fault.remove()
             self._forget_fault(fault)
 
+    def _fault_lines(self) -> list[str]:
+        """Return a line for each fault, with its number, which marks the requests on which it has fired."""
+        faults = sorted({*self._ended_faults, *self._faults}, key=lambda fault: fault.number)
+        return [f"{each.number}: {each!r}{'' if each in self._faults else ', removed'}" for each in faults]
+
     def _end_faults(self) -> list[str]:
         """Remove the faults that a test has left behind, and return what `unfired_faults` says about them.
 
@@ -540,6 +579,7 @@ class Cluster(EmbeddedCluster):
         """Make the cluster as new, on the same ports, except for the faults that are set."""
         from .clock import Clock
 
+        self._keep_report()
         self._turns.clear()
         self.timeout = self._first_timeout
         if isinstance(self._server.clock, Clock):

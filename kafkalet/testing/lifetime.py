@@ -36,12 +36,18 @@ def unfired(cluster: Cluster) -> str:
 
 def add_report(error: BaseException, cluster: Cluster) -> None:
     """Add the report about a broker to an exception that a test has raised. A skipped test needs no report."""
-    if cluster.is_running and type(error).__name__ != "SkipTest":
+    if has_report(cluster) and type(error).__name__ != "SkipTest":
         error.add_note(described(cluster))
 
 
+def has_report(cluster: Cluster) -> bool:
+    """Return whether there is a report about a broker: it is running, or has kept one."""
+    return cluster.is_running or cluster._last_report is not None
+
+
 def described(cluster: Cluster) -> str:
-    """Return the report about a broker."""
+    """Return the report about a broker. If it has stopped, or is as new, it is the one from before that."""
     from .report import report
 
-    return f"{cluster!r}\n{report(cluster)}"
+    kept = cluster._last_report
+    return f"{cluster!r}\n{report(cluster, cluster._fault_lines()) if kept is None else kept()}"

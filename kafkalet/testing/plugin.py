@@ -339,12 +339,15 @@ def pytest_runtest_makereport(
     outcome = yield
     if outcome.when == "call":
         item.stash[_PASSED] = outcome.passed
-    if outcome.failed:
-        running = [cluster for cluster in _clusters_of(item) if cluster.is_running]
-        if running:
-            from .lifetime import described
+    clusters = _clusters_of(item)
+    if outcome.failed and clusters:
+        from .lifetime import described, has_report
 
-            outcome.sections += [("kafkalet", described(cluster)) for cluster in running]
+        outcome.sections += [("kafkalet", described(cluster)) for cluster in clusters if has_report(cluster)]
+    if outcome.when == "teardown":
+        for cluster in _clusters_of(item, item.session.stash.get(_SHARED, None)):
+            cluster._forget_test()
+        item.stash[_MADE] = []  # pytest keeps the item until the session ends
     return outcome
 
 
@@ -358,7 +361,6 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
     finally:
         failures += [text for cluster in clusters for text in cluster._end_faults()]  # set by a fixture's teardown
         _renew(item.session.stash.get(_SHARED, None))
-        item.stash[_MADE] = []  # pytest keeps the item until the session ends
     if item.stash.get(_PASSED, False) and failures:
         pytest.fail("\n".join(failures), pytrace=False)
 
@@ -381,8 +383,10 @@ def _clusters_of(item: pytest.Item, *others: object) -> list[Cluster]:
     if "kafkalet.testing.cluster" not in sys.modules:
         return []
     from .cluster import Cluster
+    from .mirror import Mirror
 
     values = [*getattr(item, "funcargs", {}).values(), *item.stash.get(_MADE, []), *others]
+    values = [value._cluster if isinstance(value, Mirror) else value for value in values]
     clusters = {id(value): value for value in values if isinstance(value, Cluster)}
     return list(clusters.values())
 

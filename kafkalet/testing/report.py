@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kafkalet.clock import elapsed_s
@@ -12,8 +13,6 @@ from .clients import MOST_LINES, limited, safely
 if TYPE_CHECKING:
     from kafkalet.broker.network.exchange import Exchange
     from kafkalet.embedded import EmbeddedCluster
-
-    from .cluster import Cluster
 
 MOST_REQUESTS = 20
 """The most lines of polls, which repeat or wait, and of other requests: there may be many idle consumers."""
@@ -25,35 +24,55 @@ MOST_LAGS = 10
 """The largest number of partitions shown for a group."""
 
 
-def report(cluster: Cluster) -> str:
-    """Return a description of the cluster, as lines of text.
+def report(cluster: EmbeddedCluster, faults: list[str]) -> str:
+    """Return a description of the cluster, as lines of text, with a line for each fault. Never raises an exception."""
+    return read(cluster, faults)()
 
-    Never raises an exception.
+
+def read(cluster: EmbeddedCluster, faults: list[str]) -> Callable[[], str]:
+    """Return a function that describes the cluster as it is now, also after it has stopped.
+
+    Requests are decoded by this function, because most tests pass. Neither raises an exception.
     """
-    parts = (
-        ("The last requests, with the time before now:", lambda: _requests(cluster), 2 * MOST_REQUESTS),
-        ("Logs:", lambda: _logs(cluster), MOST_LINES),
-        ("Groups:", lambda: _groups(cluster), MOST_LINES),
-        ("Open transactions:", lambda: _transactions(cluster), MOST_LINES),
-        ("Faults:", lambda: _faults(cluster), MOST_LINES),
-    )
-    lines: list[str] = []
-    for title, read, most in parts:
-        found = safely(cluster, read)
-        if found:
-            lines += [title, *(f"  {line}" for line in limited(found, most))]
-    return "\n".join(lines) or "no requests, records, groups or transactions"
-
-
-def _requests(cluster: EmbeddedCluster) -> list[str]:
-    """Return a line for each of the last requests. Repetitions, such as the polls of a consumer, are one line."""
-    journal = cluster._server.journal
-    if journal is None:
-        return []
     now_s = elapsed_s()
+    requests: list[Callable[[], list[Exchange]]] = []
+
+    def keep_requests() -> list[str]:
+        if cluster._server.journal is not None:
+            requests.append(cluster._server.journal.latest(MOST_FOLDED))
+        return []
+
+    def in_loop(look: Callable[[], list[str]]) -> list[str]:
+        return safely(lambda: cluster._server.call(look))
+
+    failure = in_loop(keep_requests)
+    others = (
+        ("Logs:", in_loop(lambda: _logs(cluster))),
+        ("Groups:", in_loop(lambda: _groups(cluster))),
+        ("Open transactions:", in_loop(lambda: _transactions(cluster))),
+        ("Faults:", faults),
+    )
+
+    def describe() -> str:
+        found = failure or safely(lambda: [line for latest in requests for line in _requests(latest(), now_s)])
+        parts = [("The last requests, with the time before now:", found, 2 * MOST_REQUESTS)]
+        parts += [(title, lines, MOST_LINES) for title, lines in others]
+        lines = [
+            line
+            for title, lines, most in parts
+            if lines
+            for line in (title, *(f"  {line}" for line in limited(lines, most)))
+        ]
+        return "\n".join(lines) or "no requests, records, groups or transactions"
+
+    return describe
+
+
+def _requests(exchanges: list[Exchange], now_s: float) -> list[str]:
+    """Return a line for each of the last requests. Repetitions, such as the polls of a consumer, are one line."""
     same: dict[str, list[Exchange]] = {}
     """Requests with the same text, the latest first, by this text."""
-    for each in reversed(journal.exchanges()[-MOST_FOLDED:]):
+    for each in reversed(exchanges[-MOST_FOLDED:]):
         text = each.text(now_s) if each.is_waiting else _DIFFERS.sub(r"\1", each.text(now_s))
         same.setdefault(text, []).append(each)
     lines = []
@@ -122,9 +141,3 @@ def _transactions(cluster: EmbeddedCluster) -> list[str]:
                     f"(producer id {known.producer_id}, epoch {known.producer_epoch})"
                 )
     return lines
-
-
-def _faults(cluster: Cluster) -> list[str]:
-    """Return a line for each fault, with its number, which marks the requests on which it has fired."""
-    faults = sorted({*cluster._ended_faults, *cluster._faults}, key=lambda fault: fault.number)
-    return [f"{each.number}: {each!r}{'' if each in cluster._faults else ', removed'}" for each in faults]

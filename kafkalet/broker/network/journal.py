@@ -163,9 +163,28 @@ class Journal:
 
     def exchanges(self) -> list[Exchange]:
         """Return the requests in the order in which they arrived, including those in progress."""
+        return self.latest(self.most_requests)()
+
+    def latest(self, most: int) -> Callable[[], list[Exchange]]:
+        """Return a function that decodes (at least) the `most` latest requests of now, even after `close`."""
         self.add_new()
-        found = [*chain.from_iterable(map(_Block.exchanges, self._blocks)), *self.waiting()]
-        found.sort(key=lambda exchange: exchange.began_s)
+        blocks, waiting = self._latest_blocks(most), self.waiting()
+
+        def decode() -> list[Exchange]:
+            found = [*chain.from_iterable(map(_Block.exchanges, blocks)), *waiting]
+            found.sort(key=lambda exchange: exchange.began_s)
+            return found
+
+        return decode
+
+    def _latest_blocks(self, requests: int) -> deque[_Block]:
+        """Return the blocks with this number of the latest requests, or all blocks."""
+        found: deque[_Block] = deque()
+        for block in reversed(self._blocks):
+            if requests <= 0:
+                break
+            found.appendleft(block)
+            requests -= block.requests
         return found
 
     def since(self, sequence: int) -> tuple[list[Exchange], int]:
@@ -175,14 +194,7 @@ class Journal:
         """
         self.add_new()
         now = self._sequence + self._requests
-        new: deque[_Block] = deque()
-        missing = now - sequence
-        for block in reversed(self._blocks):
-            if missing <= 0:
-                break
-            new.appendleft(block)
-            missing -= block.requests
-        found = list(chain.from_iterable(map(_Block.exchanges, new)))
+        found = list(chain.from_iterable(map(_Block.exchanges, self._latest_blocks(now - sequence))))
         return found[max(0, len(found) - (now - sequence)) :], now
 
     def counts(self) -> Counter[tuple[str, str]]:

@@ -525,6 +525,56 @@ def test_report_of_a_failed_test_has_a_section_for_each_of_its_brokers(pytester:
     result.stdout.fnmatch_lines(["<Broker running at *, Kafka 2.8>", "The last requests*", "*Metadata*"])
 
 
+def test_error_in_the_teardown_of_a_fixture_has_the_report_of_brokers_that_have_stopped_since(
+    pytester: pytest.Pytester,
+) -> None:
+    """An application is usually stopped there, before its broker. pytest makes the report after both."""
+    pytester.makepyfile(
+        """
+        import kafkalet, kafkalet.aio
+        import pytest, pytest_asyncio
+        from confluent_kafka.admin import AdminClient
+
+        @pytest.fixture
+        def mine():
+            with kafkalet.Broker(topics=["of-mine"]) as broker:
+                yield broker
+
+        @pytest_asyncio.fixture
+        async def in_loop():
+            async with kafkalet.aio.Broker() as broker:
+                yield broker
+
+        @pytest.fixture
+        def app(kafka, mine, in_loop, kafka_factory, kafka_session):
+            made = kafka_factory()
+            for number, broker in enumerate([kafka, mine, in_loop.sync, made, kafka_session]):
+                broker.topic(f"topic{number}").send("x")
+            AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "client.id": "app"}).list_topics(timeout=10)
+            with kafka.fault("Fetch", delay=1, strict=False):
+                yield
+            raise OSError("the application has failed")
+
+        def test_one(app): pass
+
+        def test_next(kafka_session):
+            assert kafka_session.topics() == []
+            assert False
+        """
+    )
+    result = run(pytester, *ASYNCIO)
+    result.assert_outcomes(passed=1, errors=1, failed=1)
+    lines = result.outlines
+    starts = [at for at, line in enumerate(lines) if line.strip("- ") == "kafkalet"]
+    of_test_one, of_test_next = lines[: starts[-1]], lines[starts[-1] :]
+    assert len(starts) == 6
+    for number in range(5):
+        assert any(line.startswith(f"  topic{number}-0: log start offset 0") for line in of_test_one)
+    assert any("client=app Metadata" in line for line in of_test_one)
+    assert any(line.startswith("  1: <fault('Fetch', ") and line.endswith(", removed") for line in of_test_one)
+    assert not any("topic4" in line for line in of_test_next)
+
+
 def test_plugin_can_be_left_out(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("def test_one(kafka): pass")
     result = pytester.runpytest_subprocess("-p", "no:kafkalet", "-p", "no:cacheprovider")
