@@ -1,6 +1,6 @@
 """The command line: `kafkalet serve`, `exec`, `container`, `ctl`, `top`, `inspect` and the others in COMMANDS.
 
-The commands are in kafkalet.commands; `kafkalet-spark` is a command of its own, in the package kafkalet-spark.
+The commands are in kafkalet.commands; `kafkalet-spark` is a separate command, in the package kafkalet-spark.
 
 Exit status: 0 after a normal stop, 1 if something outside kafkalet fails (for example, a port is taken or a file cannot
 be loaded), 2 if the command line or a property is invalid. Each failure prints one line on stderr. `kafkalet exec`

@@ -182,7 +182,7 @@ def tls_context(
     check_host: bool = True,
     insecure: bool = False,
 ) -> ssl.SSLContext:
-    """Return a TLS context. `insecure` accepts every certificate; without a CA, those of the system are trusted.
+    """Return a TLS context. `insecure` accepts every certificate. Without a CA, the CAs of the system are trusted.
 
     Raises UnreadableCertificate.
     """

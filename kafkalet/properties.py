@@ -281,7 +281,7 @@ class Options(TypedDict, total=False):
 
 
 class PropertySet:
-    """A collection of properties by name, in insertion order."""
+    """A collection of properties, keyed by name, in insertion order."""
 
     def __init__(self, properties: Iterable[Property]) -> None:
         self._by_name = {property_.name: property_ for property_ in properties}

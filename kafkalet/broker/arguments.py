@@ -3,7 +3,7 @@
 The methods of a cluster run in its event loop, often in another thread. An invalid argument would cause a confusing
 error there, or no error at all: Python accepts `topics="orders"` as a sequence of six names, and the C library
 truncates port 70000 to 4464. So each argument is checked in the caller's thread. A value of the wrong type raises
-TypeError, and an invalid value raises ValueError; the message shows the value and what was expected.
+TypeError, and an invalid value raises ValueError; the message contains the value and describes a valid one.
 """
 
 import os
@@ -22,7 +22,9 @@ BrokerProperties = (
     | Mapping[int, Mapping[str, PropertyValue]]
     | Mapping[str | int, PropertyValue | Mapping[str, PropertyValue]]
 )
-"""Properties of all brokers by name, and of single brokers by id: `{"num.partitions": 3, 2: {"broker.rack": "b"}}`."""
+"""Properties of all brokers, keyed by name, and of single brokers, keyed by id: `{"num.partitions": 3, 2:
+{"broker.rack": "b"}}`.
+"""
 
 MAX_PORT = 65535
 EXPECTED_RECORDS = (
@@ -76,7 +78,7 @@ def port(what: str, value: int, least: int = 0) -> int:
 def advertised(
     given: tuple[str, int] | Mapping[str, tuple[str, int]] | None, brokers: int
 ) -> dict[str | None, tuple[str, int]]:
-    """Return the advertised addresses by listener name; None is the first listener."""
+    """Return the advertised addresses, keyed by listener name. The key None is the first listener."""
     if given is None:
         return {}
     if isinstance(given, Mapping):
@@ -127,7 +129,7 @@ def directories(given: DataDir | None) -> list[str]:
 
 
 def properties(what: str, given: Mapping[str, PropertyValue] | None) -> dict[str, str]:
-    """Return properties by name, as strings. Their values are validated later."""
+    """Return properties as strings, keyed by name. Their values are validated later."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):
@@ -136,7 +138,7 @@ def properties(what: str, given: Mapping[str, PropertyValue] | None) -> dict[str
 
 
 def broker_properties(given: BrokerProperties | None) -> tuple[dict[str, str], dict[int, dict[str, str]]]:
-    """Return the properties of all brokers, and those of single brokers by id, as strings."""
+    """Return the properties of all brokers, and those of single brokers keyed by id. All values are strings."""
     if not isinstance(given, Mapping):
         return properties("config", given), {}
     shared: dict[str, PropertyValue] = {}

@@ -56,7 +56,7 @@ class BrokerServer(Broker):
         """The value of max.connections.per.ip.overrides that is in use."""
         self._limits_by_address: dict[str, int] = {}
         self._tls: dict[str, TlsSettings] = {}
-        """The TLS settings of the listeners that use TLS, by name of the listener."""
+        """The settings of the listeners that use TLS, keyed by the name of the listener."""
         self.listeners = [self._listener(settings, buffer) for settings in listeners_of(node.config)]
         """The listeners, in the order of the property `listeners`."""
         self.config_changed()

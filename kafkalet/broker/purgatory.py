@@ -1,4 +1,4 @@
-"""Waiting requests: registered under keys, and answered exactly once.
+"""Waiting requests, which are registered under keys and completed exactly once.
 
 Most `Delayed` responses are created by a `Purgatory` (Kafka's DelayedOperationPurgatory), for example for a long poll,
 or for a produce request that waits for replicas. Code that changes the state behind a key touches the key. The requests

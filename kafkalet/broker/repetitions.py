@@ -43,7 +43,7 @@ class Plan(Protocol[P]):
     """Answers the repetitions of one request."""
 
     def answer(self, numbers: tuple[int, ...], context: P, out: list[Chunk]) -> int | None:
-        """Append the response to `out` and return its size. `numbers` are those of the request, in its order.
+        """Append the response to `out` and return its size. `numbers` contains the numbers of the request, in order.
 
         If the request cannot be answered in this way, return None and change nothing. Raises Outdated if later requests
         cannot be answered either.
@@ -55,7 +55,7 @@ class Outdated(Exception):
 
 
 class Repetitions(Generic[C]):
-    """The repeated requests of one connection. `revision` is that of the cluster."""
+    """The repeated requests of one connection. `revision` is the revision of the cluster."""
 
     __slots__ = ("_is_full", "_layouts", "_missed", "_noted", "_plans", "_revision", "_valid_at")
 

@@ -105,7 +105,7 @@ class Server:
 
     # What exists while the server is running
     authority: CertificateAuthority | None = None
-    """Has issued the certificates of the brokers, if TLS is requested."""
+    """The authority that has issued the certificates of the brokers, if TLS is requested."""
     _client_directory: str | None = None
     _metadata_store: MetadataStore | None = None
     _overlay: Overlay | None = None
@@ -143,7 +143,7 @@ class Server:
         """The threads that wait for a change of the brokers."""
         self.controller = Controller(config, release, clock, MetadataImage(""))
         self.brokers: dict[int, BrokerServer] = {}
-        """The running brokers by id. Their nodes are the controller's `nodes`."""
+        """The running brokers, keyed by id. Their nodes are the controller's `nodes`."""
         self.unimplemented_calls: dict[str, int] = {}
         """The number of requests for APIs that kafkalet does not implement, by API name: {"ShareFetch": 2}."""
         self.users: dict[str, str] = {}
@@ -325,7 +325,7 @@ class Server:
             )
 
     def addresses_of_listeners(self) -> dict[str, list[Endpoint]]:
-        """Return the addresses of the running brokers by listener, in the order of the property `listeners`."""
+        """Return the addresses of the running brokers, keyed by listener, in the order of the property `listeners`."""
         running = self.endpoints
         found = {}
         for settings in self._addresses.listeners if running else ():
@@ -368,7 +368,7 @@ class Server:
     # Log cleaner and retention
 
     def run_cleaner(self, *, roll: bool = False) -> list[CleanedPartition]:
-        """Clean the compacted logs of all running brokers until none is due. Return what was done.
+        """Clean the compacted logs of all running brokers until none is due. Return the cleaned replicas.
 
         May be called from any thread, which then does the work; the event loop only replaces the files. Raises
         RuntimeError if the brokers are read-only.
@@ -402,7 +402,7 @@ class Server:
     # Contents
 
     def image(self) -> ClusterImage:
-        """Return the contents of the cluster: what its data directory would contain if it stopped now.
+        """Return the contents of the cluster, as its data directory would contain them if it stopped now.
 
         Raises RuntimeError if a broker is stopped.
         """

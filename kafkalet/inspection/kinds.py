@@ -76,7 +76,7 @@ _BY_NAME = {
 
 
 def kind_of(path: str) -> FileKind | None:
-    """Return the kind of a file; None if the name is not that of a file of a data directory."""
+    """Return the kind of a file; None if it does not have the name of a file in a data directory."""
     name = os.path.basename(path)
     if found := _SEGMENT_FILE.fullmatch(name):
         return FileKind(Kind(found[2]), int(found[1]), found[3] or "")
@@ -87,7 +87,7 @@ def kind_of(path: str) -> FileKind | None:
 
 
 def folder_of(path: str) -> LogFolder | None:
-    """Return the topic and partition of the directory of a partition; None if the name is not that of one."""
+    """Return the topic and partition in the name of a directory; None if it is not a partition's directory."""
     found = _LOG_DIRECTORY.fullmatch(os.path.basename(os.path.abspath(path)))
     return None if found is None else LogFolder(found[1], int(found[2]), found[3] or "")
 

@@ -119,7 +119,7 @@ def _offsets(path: str, name: str) -> Offsets | None:
 
 
 def partition_row(path: str, directory: DataDirectory | None = None) -> Row:
-    """Return what a partition contains: its name, segments, offsets and times. Raises OSError."""
+    """Return a summary of a partition: its name, segments, offsets and times. Raises OSError."""
     folder = folder_of(path)
     files = files_in(path)
     segments = segments_in(files)

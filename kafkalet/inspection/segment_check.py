@@ -379,7 +379,7 @@ class _Check:
     def in_order(self, found: Iterator[IndexEntry]) -> Iterator[IndexEntry]:
         """Yield the entries that are in order, and report the others.
 
-        If an entry is not below the next one, the entry after both tells which of them is wrong.
+        If an entry is not below the next one, the entry after both determines which of them is wrong.
         """
         before: IndexEntry | None = None
         current, following = next(found, None), next(found, None)

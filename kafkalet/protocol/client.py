@@ -29,7 +29,7 @@ class InFlightRequests:
     def __init__(self, client_id: str) -> None:
         self.client_id = client_id
         self.pending: dict[int, tuple[Api, int]] = {}
-        """The API and version of each request, by correlation id."""
+        """The API and version of each request, keyed by correlation id."""
         self._correlation_id = 0
 
     def encode(self, request: Request, version: int) -> tuple[int, bytes]:

@@ -1,4 +1,4 @@
-"""The state of the cleaner of one data directory (that of Kafka's LogCleanerManager).
+"""The state of the cleaner of one data directory (the state in Kafka's LogCleanerManager).
 
 `cleaner-offset-checkpoint` contains, for each compacted log, the offset from which it is dirty: the records below it
 have been compared with all newer records below it. It is read once, and replaced atomically after each round.
@@ -47,7 +47,10 @@ class Cleaning:
             raise CleaningAborted
 
     async def step(self, function: Callable[[], T]) -> T:
-        """Run a step of the round in a thread. Raises CleaningAborted if the round is aborted before it goes on."""
+        """Run a step of the round in a thread.
+
+        Raises CleaningAborted if the round is aborted before the step has completed.
+        """
         result = await in_thread(partial(self._run, function))
         self.check()
         return result

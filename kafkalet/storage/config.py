@@ -184,7 +184,10 @@ def record_version(format_version: str) -> int:
 
 
 def check(texts: Mapping[str, str], rules: LogRules = NEWEST) -> dict[str, Value]:
-    """Parse and check these topic properties; return the values by name. Raises InvalidProperty; see `LogConfig.of`."""
+    """Parse and check these topic properties; return the values, keyed by name.
+
+    Raises InvalidProperty; see `LogConfig.of`.
+    """
     properties = topic_properties(rules.version)
     if unknown := properties.unknown(texts):
         raise UnknownProperty(unknown[0], texts[unknown[0]])

@@ -97,7 +97,9 @@ L = TypeVar("L", bound=Failing)
 
 
 def storing(method: Callable[Concatenate[L, P], T]) -> Callable[Concatenate[L, P], T]:
-    """Decorate a log's method so that it raises StorageFailed if the log is offline, and instead of any OSError."""
+    """Decorate a log's method: it raises StorageFailed if the log is offline, and converts any OSError to
+    StorageFailed.
+    """
 
     @wraps(method)
     def run(log: L, /, *args: P.args, **kwargs: P.kwargs) -> T:

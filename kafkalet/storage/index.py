@@ -217,7 +217,7 @@ class SortedIndex:
         self._cut = False
 
     def image(self) -> bytes:
-        """Return what the file contains after a flush."""
+        """Return the contents of the file after a flush."""
         self.load()
         return self._encode(0)
 

@@ -32,7 +32,7 @@ from .values import AbortedTransaction, LogOffsetMetadata, ReadResult
 _LOG = logging.getLogger(__name__)
 
 DELETED_PER_MS = 20
-"""How many segments of a log are deleted per millisecond, so that the event loop serves clients in between."""
+"""The number of segments of a log that are deleted per millisecond. This leaves the event loop time for clients."""
 
 
 class LocalLog:

@@ -42,9 +42,9 @@ MAX_TIMESTAMP = -3
 EARLIEST_LOCAL = -4
 """The first offset on local disk (KIP-405): the log start offset, because there is no tiered storage."""
 LATEST_TIERED = -5
-"""The last offset in tiered storage (KIP-1005): none."""
+"""The last offset in tiered storage (KIP-1005). There is none."""
 EARLIEST_PENDING_UPLOAD = -6
-"""The first offset that is not in tiered storage yet (KIP-1023): none."""
+"""The first offset that is not in tiered storage yet (KIP-1023). There is none."""
 
 _NOT_TIERED = TimestampOffset(NO_TIMESTAMP, UNKNOWN_OFFSET, NO_LEADER_EPOCH)
 

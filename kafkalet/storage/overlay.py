@@ -54,7 +54,7 @@ class Overlay(FileSystem):
         self._children: dict[str, set[str]] = {}
         """The names in each directory that have or had an entry in `_changed`, or below which there is one."""
         self._limits: dict[str, int] = {}
-        """The sizes of originals that were truncated, by real path."""
+        """The sizes of originals that were truncated, keyed by real path."""
         self._open: dict[int, tuple[str, str]] = {}
         """The virtual and the real path of the descriptors of originals."""
 
@@ -214,7 +214,7 @@ class Overlay(FileSystem):
         return size if limit is None else min(limit, size)
 
     def sync(self, fd: int) -> None:
-        """Do nothing: what was changed is removed when the broker stops."""
+        """Do nothing, because all changes are dropped when the broker stops."""
 
     def _limit(self, fd: int) -> int | None:
         opened = self._open.get(fd)

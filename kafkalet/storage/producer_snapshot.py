@@ -76,7 +76,7 @@ def snapshot_name(offset: int) -> str:
 
 
 class Snapshots:
-    """The snapshot files in the directory of one log, by their offsets."""
+    """The snapshot files in the directory of one log, keyed by their offsets."""
 
     __slots__ = ("_files", "_offsets", "directory")
 

@@ -2,7 +2,8 @@
 
     /data: recovering after an unclean shutdown: 12 of 340 logs, 1.3 of 20.0 GiB
 
-The total is what Kafka recovers, too: the segments with records at or above the recovery points.
+The total is the size of the segments with records at or above the recovery points. These are the segments that Kafka
+recovers.
 """
 
 from __future__ import annotations

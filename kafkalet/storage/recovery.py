@@ -393,7 +393,7 @@ def _index(segment: Segment, position: int, batch: Batch) -> None:
 
 
 def _replay(batch: Batch, segment: Segment, producers: ProducerStates, epochs: LeaderEpochs) -> None:
-    """Restore the leader epoch, the producer state and the aborted transaction that a batch brings with it."""
+    """Restore the leader epoch, the producer state and the aborted transaction that follow from a batch."""
     _add_epoch(epochs, batch)
     if batch.has_producer_id:
         for aborted in producers.replay([batch]):

@@ -129,7 +129,10 @@ class Segment:
         self._located: EntryLocation | None = None
         """The entry found by the last lookup: readers often look up the same entry again."""
         self._next_positions: dict[int, int] = {}
-        """The positions after the entries found last, by the offset after the entry: readers often continue there."""
+        """The positions after the entries found last, where readers often continue.
+
+        The keys are the offsets after the entries.
+        """
         self._first_timestamp: int | None = None
         """The largest timestamp of the first append, from which the age is counted; None if unknown."""
         self._largest: TimestampOffset | None = TimestampOffset(NO_TIMESTAMP, base_offset) if new else None
@@ -274,7 +277,7 @@ class Segment:
         self._modified()
 
     def _truncate_remains(self) -> None:
-        """Remove what a failed append wrote after the last entry."""
+        """Remove data that a failed append wrote after the last entry."""
         if self._has_remains:
             self._file.truncate(self.size_bytes)
             self._has_remains = False
@@ -618,7 +621,7 @@ class Segment:
         return self._file.path, self.offset_index.path, self.time_index.path, self.txn_index.path
 
     def images(self) -> Iterator[tuple[str, bytes]]:
-        """Return the names and contents of the files as they would be after `close`, which need not happen."""
+        """Return the names and contents that the files would have after `close`, without closing the segment."""
         contents = [
             self._file.read(self.size_bytes, 0) if self.size_bytes else b"",
             self.offset_index.image(),

@@ -13,7 +13,7 @@ from .segment import Segment
 
 
 class Segments:
-    """Segments by base offset. Size and largest timestamp can change only in the active segment."""
+    """The segments of a log. Size and largest timestamp can change only in the active segment."""
 
     __slots__ = ("_bases", "_peaks", "_segments")
 

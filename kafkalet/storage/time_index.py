@@ -67,7 +67,7 @@ class TimeIndex(SortedIndex):
             self._values.append(offset - self.base_offset)
 
     def closed_image(self, timestamp: int, offset: int) -> bytes:
-        """Return what the file contains after the segment is closed with this largest timestamp and its offset."""
+        """Return the contents of the file after the segment is closed with this largest timestamp and its offset."""
         data = self.image()
         if timestamp > self.last_entry.timestamp:
             data += TIME_INDEX_ENTRY.struct.pack(timestamp, offset - self.base_offset)

@@ -168,7 +168,7 @@ class TransactionIndex:
             _LOG.warning("%s; its entries stay in memory until they can be written", explain(error))
 
     def image(self) -> bytes:
-        """Return what the file contains after a flush."""
+        """Return the contents of the file after a flush."""
         return bytes(self._entries)
 
     def close(self) -> None:

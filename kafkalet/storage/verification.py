@@ -1,9 +1,9 @@
 """Verification of transactions with the transaction coordinator (KIP-890, since 3.6).
 
-Before the first batch of a transaction is appended, the partition asks the coordinator whether the transaction includes
-it. A `Verification` exists from that request until the batch or a marker is in the log. Its `guard` ties the
-coordinator's response to this request, so a response from before a later marker is not accepted. Verifications that are
-never used expire with the producers.
+Before the first batch of a transaction is appended, the partition requests confirmation from the coordinator that the
+transaction includes the partition. A `Verification` exists from that request until the batch or a marker is in the log.
+Its `guard` ties the coordinator's response to this request, so a response from before a later marker is not accepted.
+Verifications that are never used expire with the producers.
 
 The lowest sequence seen is kept, too: a later batch must not overtake an earlier one whose verification failed and
 will be retried.
@@ -39,7 +39,7 @@ class Verification:
 
 
 class Verifications:
-    """The pending verifications of one log, by producer id."""
+    """The pending verifications of one log, keyed by producer id."""
 
     __slots__ = ("_by_producer",)
 

@@ -3,8 +3,8 @@
 The next run is scheduled before a task runs, so a task may call `stop`. Exceptions are logged, and the task runs again.
 
 If a test advances the clock by a year, a task that runs every ten seconds would run three million times. A task may
-therefore say for how long it has nothing to do. Runs in that time are skipped while the clock is being advanced, up to
-the last run before the end of the advance. All other runs happen at the same times as without skipping.
+therefore return the time for which it has nothing to do. Runs in that time are skipped while the clock is being
+advanced, up to the last run before the end of the advance. All other runs happen at the same times as without skipping.
 """
 
 import logging

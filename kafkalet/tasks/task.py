@@ -13,8 +13,8 @@ in a thread must not use that state: it takes and returns bytes and values.
 If its client disconnects, a handler continues. In Kafka, too, the request has already left the network thread: a
 producer with acks=0 may close its connection right after sending its last batch. A handler ends, however, where it
 waits for something that is no longer needed: a `Delayed`, or a function called by `in_thread(function,
-droppable=True)`. Such functions may take long, so those of records call `check` (interruption.py). When the broker
-stops, all handlers end.
+droppable=True)`. Such functions may take long, so functions that process records call `check` (interruption.py). When
+the broker stops, all handlers end.
 
 Work that must not end with its client, such as a change by a coordinator, is done in a `detached` function.
 """

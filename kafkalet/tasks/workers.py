@@ -112,7 +112,7 @@ class Workers:
             settle()
 
     def close(self) -> None:
-        """Cancel all calls, end the threads, and wait for them at most STOP_S."""
+        """Cancel all calls, end the threads, and wait for them for at most STOP_S."""
         for call in self._running:
             call.cancel()
         threads, self._threads, queue, self._queue = self._threads, [], self._queue, None

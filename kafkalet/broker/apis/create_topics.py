@@ -228,7 +228,7 @@ def _created(
 
 
 def _config(topic: Topic) -> dict[str, str]:
-    """Return the properties by name. If a name is listed more than once, its last value wins."""
+    """Return the properties, keyed by name. If a name is listed more than once, its last value wins."""
     given = {config.name: config.value for config in topic.configs}
     nulls = [name for name, value in given.items() if value is None]
     if nulls:

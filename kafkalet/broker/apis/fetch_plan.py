@@ -84,7 +84,7 @@ class FetchPlan:
         self._learn_response(response)
 
     def _learn_response(self, response: FetchResponse) -> None:
-        """Find the places of the log's offsets, which are adjacent, and of the records, which follow their size."""
+        """Find the positions of the log's three offsets, which are adjacent, and of the records."""
         [answer] = response.responses[0].partitions
         kept = answer.records, answer.high_watermark, answer.last_stable_offset, answer.log_start_offset
         heads = []

@@ -2,7 +2,7 @@
 
 v3  accepts several members, including static ones, and returns an error code for each (KIP-345)
 
-Before v3, the top-level error code is that of the only member.
+Before v3, the top-level error code is the error code of the only member.
 
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.leaveGroup, LeaveGroupResponse.
 """

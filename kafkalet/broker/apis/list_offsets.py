@@ -6,7 +6,7 @@ v2  adds the isolation level: with read_committed, the latest offset is the last
 v4  adds leader epochs, for fencing (KIP-320)
 v7  adds timestamp -3, the record with the largest timestamp (KIP-734)
 
-Partitions of topics that the client may not describe are answered separately, after all others, with
+Partitions of topics that the client may not describe come after all others in the response, with
 TOPIC_AUTHORIZATION_FAILED and offset -1. A partition that fails does not affect the others. The checks run in this
 order: duplicate partition, special timestamp that the version does not support, unknown partition, leader epoch,
 lookup. Requests with a replica id other than -1 (brokers and debugging clients) see the log up to its end, regardless
@@ -147,7 +147,7 @@ class _Lookup:
 
 
 def _split_by_rights(request: ListOffsetsRequest, context: Context) -> tuple[list[AskedTopic], list[AnswerTopic]]:
-    """Return the topics that the client may describe, and the answers to the others."""
+    """Return the topics that the client may describe, and the results of the others."""
     allowed, refused = [], []
     for topic in request.topics:
         if context.allows(Operation.DESCRIBE, ResourceType.TOPIC, topic.name):

@@ -167,7 +167,7 @@ def _without_duplicates(asked: Iterable[AskedTopic | OffsetFetchRequest.Topic]) 
 
 
 async def _when_replicated(readers: list[_Reader]) -> list[Group]:
-    """Return the answers of all groups, once the offsets that they contain have been replicated."""
+    """Return the results of all groups when the offsets in them have been replicated."""
     for reader in readers:
         code = Code.NONE if reader.replicated is None else await until(reader.replicated)
         if code is not Code.NONE:

@@ -40,7 +40,7 @@ WITHOUT_LOG_START = frozenset({Code.CORRUPT_MESSAGE, Code.MESSAGE_TOO_LARGE, Cod
 def is_usual_batch(records: Buffer, version: int) -> bool:
     """Return True for one complete, uncompressed batch of format 2 outside a transaction.
 
-    Such records pass `check_produced` and `check_first_header` in this version, and are not `is_transactional`.
+    Such records pass `check_produced` and `check_first_header` in this version, and `is_transactional` is False.
     """
     return (
         version >= ZSTD_SINCE

@@ -32,7 +32,7 @@ PASSES = frozenset(
 
 
 class Verified(NamedTuple):
-    """The result of the verification, by partition: the errors of refused partitions and the guards of the others."""
+    """The result of the verification, keyed by partition: errors of refused partitions, and guards of the others."""
 
     refusals: Refusals
     guards: dict[TopicPartition, Guard]

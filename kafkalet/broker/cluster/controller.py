@@ -78,7 +78,7 @@ class Controller:
         self.clock = clock
         self.metadata = metadata
         self.nodes: dict[int, Node] = Noting(metadata.revision)
-        """The running brokers, by node id."""
+        """The running brokers, keyed by node id."""
         self.watchers = watchers or Watchers()
         """The threads that wait for a change."""
         self.logs_added: Callable[[], None] = lambda: None

@@ -72,7 +72,7 @@ _MANY_IN_ORDER = (
     *("group.version", "kraft.version", "share.version", "metadata.version"),
     *("streams.version", "transaction.version", "eligible.leader.replicas.version"),
 )
-"""The iteration order of a Java HashMap with up to six features, and with more than six."""
+"""The features in the iteration order of a Java HashMap: with up to six features, and with more than six."""
 
 _METADATA_CHANGED = frozenset({1, 3, 5, 6, 7, 8, 11, 13, 14, 15, 17, *range(23, 34)})
 """The levels of metadata.version that changed the metadata itself. A downgrade below such a level is refused."""

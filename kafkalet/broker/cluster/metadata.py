@@ -86,7 +86,7 @@ class Endpoint(NamedTuple):
     port: int
     rack: str | None = None
     listeners: Mapping[str, tuple[str, int]] | None = None
-    """The host and port of each listener by name. None if the broker has only one listener."""
+    """The host and port of each listener, keyed by its name. None if the broker has only one listener."""
 
     def at(self, listener: str) -> Endpoint | None:
         """Return the endpoint with the address of a listener, or None if the broker does not advertise it."""
@@ -128,7 +128,7 @@ class PartitionState:
     def __init__(
         self, index: int, replicas: list[int], away: Container[int] = (), revision: Revision = DETACHED
     ) -> None:
-        """Create a new partition. `revision` is that of the cluster; add_topic sets it too.
+        """Create a new partition. `revision` is the revision of the cluster; add_topic also sets it.
 
         Replicas on brokers that are `away` are not in sync and cannot lead, unless there are no others.
         """

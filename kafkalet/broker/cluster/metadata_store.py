@@ -84,7 +84,7 @@ class MetadataStore:
         self._further = [os.path.abspath(path) for path in further]
         self.files = Files(durable=self.durable, system=system)
         self._texts: dict[bytes, list[_Text]] = {}
-        """The encoded partitions of the topics, by topic id."""
+        """The encoded partitions of the topics, keyed by topic id."""
         self._lock = Lock()
         self._encoded = 0
         """The number of times that the metadata has been encoded."""

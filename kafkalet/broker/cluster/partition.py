@@ -172,7 +172,7 @@ class Partition:
         raise KafkaError(Code.UNKNOWN_LEADER_EPOCH, known)
 
     def log_for(self, current_leader_epoch: int | None, only_leader: bool = True) -> Log:
-        """Return the log after checking the epoch and, unless `only_leader` is False, that this broker is the leader.
+        """Check the epoch and, with `only_leader`, that this broker is the leader. Then return the log.
 
         The epoch is checked first, because its errors are more specific than NOT_LEADER_OR_FOLLOWER
         (Partition.getLocalLog). Raises KAFKA_STORAGE_ERROR if the log is offline (HostedPartition.Offline).

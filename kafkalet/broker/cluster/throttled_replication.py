@@ -23,7 +23,7 @@ ALMOST_NOTHING = 1e-6
 
 
 class Quota(NamedTuple):
-    """A limit that applies to a replica: the rate of its leader's broker or of its own."""
+    """A limit that applies to a replica: the rate of the leader's broker, or of the broker with the replica."""
 
     rate: int
     meter: SampledRate

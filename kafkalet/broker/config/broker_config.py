@@ -144,7 +144,7 @@ class BrokerConfig(BrokerProperties):
             setattr(self, attribute, own.get(attribute, default))
 
     def topic_defaults(self) -> Mapping[str, str]:
-        """Return the topic defaults that are set by properties of this broker, by topic property."""
+        """Return the topic defaults that broker properties set, keyed by topic property."""
         return self._topic_defaults
 
     def log_config(self, topic: Mapping[str, str]) -> LogConfig:

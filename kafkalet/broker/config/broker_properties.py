@@ -237,7 +237,7 @@ BROKER_PROPERTIES: Mapping[str, Declaration] = {
     if isinstance(row, Declaration)
 }
 DEFAULT_VALUES: Mapping[str, Value] = {row.affects: row.declared.default_value() for row in BROKER_PROPERTIES.values()}
-"""The default values of BrokerConfig's attributes, by attribute name."""
+"""The default values of BrokerConfig's attributes, keyed by attribute name."""
 
 _JAVA_ASSIGNORS = ",".join(
     f"org.apache.kafka.coordinator.group.assignor.{name}Assignor" for name in ("Uniform", "Range")
@@ -399,6 +399,6 @@ SYNONYMS: Mapping[str, tuple[TopicDefault, ...]] = {
 
 @cache
 def topic_defaults_of(version: Version) -> Mapping[str, Declaration]:
-    """Return the rows of TOPIC_DEFAULTS that exist in a release, by name."""
+    """Return the rows of TOPIC_DEFAULTS that exist in a release, keyed by name."""
     topic = topic_properties(version)
     return {row.name: row.declaration(topic[row.topic]) for row in _TOPIC_DEFAULTS if row.topic in topic}

@@ -84,7 +84,7 @@ def _check_interval(text: str, release: Release) -> None:
 
 
 def patterns(text: str, release: Release) -> dict[str, Regex]:
-    """Parse the value of `match` and return the expressions by client attribute.
+    """Parse the value of `match` and return the expressions, keyed by client attribute.
 
     Raises KafkaError (INVALID_CONFIG) if the value is invalid.
     """

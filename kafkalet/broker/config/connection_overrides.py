@@ -14,7 +14,7 @@ _HOST = re.compile(r"[0-9a-zA-Z\-%._:]*", re.ASCII)
 
 
 def parse_overrides(text: str) -> dict[str, int]:
-    """Return the limits by host. Raises ValueError with a message for the user if the text is invalid."""
+    """Return the limits, keyed by host. Raises ValueError with a message for the user if the text is invalid."""
     overrides = {}
     for part in text.rstrip(", ").split(",") if text.strip(", ") else ():
         host, colon, count = (word.strip() for word in part.rpartition(":"))

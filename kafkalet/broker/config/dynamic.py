@@ -93,7 +93,7 @@ def refused_by_component(reason: str) -> KafkaError:
 
 
 class _Values:
-    """A broker's effective values by name, including those of properties without effect.
+    """A broker's effective values, keyed by name. They include properties without effect.
 
     Unknown names have the value None.
     """

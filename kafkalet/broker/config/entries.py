@@ -2,7 +2,7 @@
 
 Synonyms are the values of a property at all levels, in the order of precedence. As in Kafka, the list starts at the
 first entry that has the name of the property itself. If only `log.retention.hours` is set, for example,
-`log.retention.ms` has no synonyms and the source DEFAULT (ConfigHelper.configSynonyms).
+`log.retention.ms` has no synonyms, and its source is DEFAULT (ConfigHelper.configSynonyms).
 """
 
 from collections.abc import Iterator, Mapping

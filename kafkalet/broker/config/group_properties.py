@@ -123,7 +123,7 @@ GROUP_PROPERTIES = (
 
 
 def properties_of_groups(version: Version) -> dict[str, GroupProperty]:
-    """Return the group properties that exist in a release, by name."""
+    """Return the group properties that exist in a release, keyed by name."""
     return {known.row.name: known for known in GROUP_PROPERTIES if known.row.in_release(version) is not None}
 
 

@@ -46,7 +46,7 @@ _SHARED_PREFIXES = (
 )
 
 OwnProperties = Mapping[int, Mapping[str, str]]
-"""The properties of single brokers, by broker id."""
+"""The properties of single brokers, keyed by broker id."""
 
 
 def check_own_properties(own: OwnProperties, shared: BrokerConfig, node_ids: range) -> None:

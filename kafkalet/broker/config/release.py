@@ -307,7 +307,7 @@ class Release:
 
 
 RULES = {name: rule for name, rule in vars(Release).items() if isinstance(rule, Rule)}
-"""The rules by name, in the order of their declaration."""
+"""The rules, keyed by name, in the order of their declaration."""
 
 
 @cache

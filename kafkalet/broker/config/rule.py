@@ -1,8 +1,8 @@
 """Declares the rules of releases: the value that a rule has in each release, and one sentence for the documentation.
 
 `since`, `until` and `between` declare rules that hold in some releases, and `changing` declares a rule whose value is
-not a bool. They return a Rule, but their type is that of the value, as with `dataclasses.field`: each `Release` has the
-values of its rules as plain attributes.
+not a bool. They return a Rule but are annotated with the type of the value, like `dataclasses.field`: each `Release`
+has the values of its rules as plain attributes.
 """
 
 from collections.abc import Mapping

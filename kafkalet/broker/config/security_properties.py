@@ -256,5 +256,5 @@ def declarations() -> tuple[Declaration, ...]:
 
 @cache
 def authorizer_properties() -> Mapping[str, Declaration]:
-    """Return the properties of authorizers by name."""
+    """Return the properties of authorizers, keyed by name."""
     return {row.name: row for row in parse_table(AUTHORIZER_PROPERTIES)}

@@ -56,7 +56,7 @@ _REPLAYS: dict[int, Replay] = {
     CLASSIC_KEY_VERSION: replay_classic,
     **dict.fromkeys(KEYS, replay_consumer),
 }
-"""The replay functions, by key version."""
+"""The replay functions, keyed by key version."""
 
 
 def load(shard: Shard) -> Shard:

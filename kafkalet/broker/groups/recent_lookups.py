@@ -12,7 +12,7 @@ class RecentLookups:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._groups: dict[str, dict[Client, int]] = {}
-        """The time of the last lookup, by group and connection."""
+        """The time of the last lookup, keyed by group and connection."""
         self._pruning: Timer | None = None
 
     def __len__(self) -> int:

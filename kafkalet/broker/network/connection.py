@@ -1,4 +1,4 @@
-"""One client connection: requests are read and answered one at a time, in order.
+"""One client connection, which serves its requests one at a time, in order.
 
     socket ──> ReceiveBuffer ──> frame ──> Router ──> chunks ──> Outbox ──> socket
                (receiving)                            │          (sending)

@@ -1,4 +1,4 @@
-"""The event loop of brokers that run in a thread or process of their own.
+"""The event loop of brokers that run in a separate thread or process.
 
 For each ready socket, asyncio looks up a selector key, queues a handle, and runs its callback with the context
 variables of the caller. Together, this costs about as much as a small request. Here, the callbacks of `add_reader` and
@@ -59,8 +59,8 @@ if hasattr(select, "epoll"):
     class _Selector(selectors.EpollSelector):
         """Calls the callbacks of `watch` during `select`, and returns the keys of registered files as usual.
 
-        The watched sockets have an epoll descriptor of their own. It also watches the descriptor of the base class,
-        which has the files that asyncio has registered.
+        The watched sockets have a separate epoll descriptor. It also watches the descriptor of the base class, with
+        which asyncio's files are registered.
         """
 
         def __init__(self, call_soon: Callable[..., object], on_error: Callable[[dict[str, Any]], None]) -> None:

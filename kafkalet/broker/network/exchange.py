@@ -38,7 +38,7 @@ _HEAD_BYTES = 17  # of a batch: never all zero
 
 
 class ConnectionFacts:
-    """A connection in the journal. Times are those of `elapsed_s`."""
+    """A connection in the journal. Times are values of `elapsed_s`."""
 
     __slots__ = (
         *("broker", "client_id", "close_reason", "closed_s", "header_id", "listener", "metadata", "number", "opened_s"),

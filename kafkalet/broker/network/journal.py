@@ -17,7 +17,7 @@ while faults change responses. To limit memory, and to keep no files open, the j
 The ring is limited in requests and in bytes. The oldest requests are dropped, but they are still counted by API and
 client. Requests for unsupported APIs and versions are counted separately and never dropped.
 
-The journal is used only in the event loop of its brokers. Its times are those of `elapsed_s`. All requests of a turn
+The journal is used only in the event loop of its brokers. Its times are values of `elapsed_s`. All requests of a turn
 have the same times, because their responses are sent together.
 """
 
@@ -51,7 +51,7 @@ WHOLE_BYTES = 4096
 PRODUCE_KEPT_BYTES = 1024
 """The number of bytes that are kept of a larger Produce request."""
 RECORDS_BYTES = 512
-"""In a larger turn, records of a Fetch response are kept up to this size."""
+"""If the turn is not recorded as a whole, records in a Fetch response are kept up to this size."""
 OVERHEAD_BYTES = 400
 """The approximate memory for a request in the ring, in addition to its bytes."""
 MOST_UNSUPPORTED = 1000

@@ -54,7 +54,7 @@ class JournalFile:
             self._rest = rest  # so that a later line does not follow half a line
             self._fail(error.strerror or str(error))
             return
-        if written < len(data):  # the disk is almost full: complete the line later, but keep no further ones
+        if written < len(data):  # the disk is almost full: complete the line later, but drop the lines after it
             self._rest = data[max(written, 0) :]
             self._fail("the last line is incomplete")
 
@@ -66,7 +66,7 @@ class JournalFile:
 
 
 def entry(exchange: Exchange, began_ms: float) -> dict[str, Any]:
-    """Return one line of the file as a dict. `began_ms` is that of the journal."""
+    """Return one line of the file as a dict. `began_ms` is an attribute of the journal."""
     request, response = exchange.request(), exchange.response()
     ended_s = exchange.began_s if exchange.ended_s is None else exchange.ended_s
     at = datetime.fromtimestamp(began_ms / 1000 + exchange.began_s, UTC)

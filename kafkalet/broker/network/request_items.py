@@ -36,7 +36,7 @@ _STRUCTS = {
     "Transaction": "transaction",
     "TransactionResult": "transaction",
 }
-"""The kinds of the elements of an array, by the name of their struct."""
+"""The kinds of the elements of an array, keyed by the name of their struct."""
 _SCALARS = {
     "coordinator_keys": "coordinator",
     "group_ids": GROUP,
@@ -47,7 +47,7 @@ _SCALARS = {
     "topic_names": TOPIC,
     "transactional_ids": "transaction",
 }
-"""The kinds of the elements of an array without structs, by the name of the array."""
+"""The kinds of the elements of an array without structs, keyed by the name of the array."""
 TOPIC_NAMES = ("name", "topic", "topic_name")
 PARTITION_NAMES = ("partition_index", "partition", "index", "partition_id")
 _GROUP_KEY = 0

@@ -1,4 +1,4 @@
-"""The request log, for debugging clients: one line for each request, written once it is answered.
+"""The request log, for debugging clients: one line for each request, written with its response.
 
     conn=3 127.0.0.1:50312 on broker 1
     conn=3 client=rdkafka Produce v10 t-0 1 batch 1 record 71 B -> offset 0 in 0.4 ms

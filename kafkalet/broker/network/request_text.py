@@ -106,7 +106,7 @@ def fault_text(number: int) -> str:
 
 
 def refusal_text(problem: Exception) -> str:
-    """Format the reason for closing the connection instead of answering a request."""
+    """Format the reason for closing a connection instead of responding to a request."""
     if isinstance(problem, ProtocolError) and not isinstance(problem, EncodeError):
         return f"connection closed: {shown(problem, MAX_CHARS)}"
     return f"connection closed: a bug, {type(problem).__name__}: {shown(problem, MAX_CHARS)}"

@@ -31,7 +31,7 @@ class ResponseCache:
     __slots__ = ("_built_at", "_bytes", "_responses", "_revision")
 
     def __init__(self, revision: Revision) -> None:
-        """`revision` is that of the broker's cluster."""
+        """`revision` is the revision of the broker's cluster."""
         self._revision = revision
         self._built_at = revision.number
         self._responses: dict[CacheKey, bytes] = {}

@@ -155,7 +155,10 @@ class Router:
         self.route: Serve
         """Serve a request; see `_serve`."""
         self.encode_delayed: Encode
-        """Append the response to the connection's delayed request to a list of chunks, and return its size."""
+        """Encode the response of the connection's delayed request.
+
+        Append it to a list of chunks, and return its size.
+        """
         self._on_response: Callable[[Response | None, Context], None] | None
         """Called with each response before it is encoded; see `Throttle.end`."""
         self._routes: dict[int, Route] = {}

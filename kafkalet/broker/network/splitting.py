@@ -1,7 +1,7 @@
 """Splits the bytes that a connection received and sent in one turn into requests and their responses.
 
     received    size | request | size | request | ...
-    sent        size | response | ...                   in as many chunks as the connection likes
+    sent        size | response | ...                   in any number of chunks
 
 Requests are answered in order. A Produce request with acks=0 has no response.
 """

@@ -27,7 +27,7 @@ class TlsSocket:
     def __init__(self, tls: ssl.SSLSocket) -> None:
         self._tls = tls
         self.will_notify = True
-        """Whether `close` tells the client that this is the end of the data."""
+        """Whether `close` announces the end of the data to the client."""
 
     def has_decrypted_data(self) -> bool:
         """Return whether there is decrypted data that no call has received yet.
@@ -98,7 +98,7 @@ class TlsSocket:
         socket.socket.shutdown(self._tls, how)
 
     def close(self) -> None:
-        """Close the connection. Unless it is reset, the client is told that this is the end of the data."""
+        """Close the connection. Unless it is reset, this announces the end of the data to the client."""
         if self.will_notify:
             self._announce_end()
         self._tls.close()

@@ -1,8 +1,7 @@
 """Quota entities: the valid entities and values, and the quota that applies to a client.
 
 An entity is a user, a client id, both, or an address. Each part is either a name, or None for the default entity, which
-covers all names that have no quota of their own. Of the following quotas, the first that is set applies to a client
-(read row by row):
+covers all names without a quota. Of the following quotas, the first that is set applies to a client (read row by row):
 
     user and client         user and any client         user
     any user and client     any user and any client     any user
@@ -108,7 +107,7 @@ def quota_of(quotas: Quotas, key: str, user: str, client: str) -> tuple[float, s
 def quotas_of_addresses(
     quotas: Quotas, addresses: Mapping[str, str | None] = _NOT_LOOKED_UP
 ) -> dict[str | None, float]:
-    """Return the allowed new connections per second, by address. The key None stands for all other addresses.
+    """Return the allowed new connections per second, keyed by address. The key None stands for all other addresses.
 
     `addresses` maps host names to addresses. The quota of an unresolved host name is left out.
     """

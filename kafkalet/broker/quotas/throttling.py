@@ -3,7 +3,7 @@
 The quotas:
 
     producer_byte_rate         bytes of Produce requests
-    consumer_byte_rate         bytes of Fetch responses; responses over quota are not counted, and sent empty
+    consumer_byte_rate         bytes of Fetch responses; responses over quota are sent empty and not counted
     request_percentage         processing time in percent of one CPU; the throttle time is at most one window
     controller_mutation_rate   partitions created and deleted, counted by the controller; newer request versions return
                                THROTTLING_QUOTA_EXCEEDED while the client is over quota
@@ -60,7 +60,7 @@ class MeasuredRequest(Protocol):
 
 
 class _Meters(Generic[T]):
-    """The meters of clients by key. Meters that have not been used for FORGET_MS are dropped."""
+    """The meters of clients. Those that have not been used for FORGET_MS are dropped."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make

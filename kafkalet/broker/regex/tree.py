@@ -138,7 +138,7 @@ def repetition(part: Node, least: int, most: int | None, longest: int) -> Node:
         least = 0
     if least * part.min_length > longest:
         return NEVER
-    # With more repetitions than characters, some match the empty text; how many do so makes no difference.
+    # With more repetitions than characters, some match the empty text. Their number does not matter.
     least = min(least, longest + 1)
     if part.kind is Kind.REPEAT and _leaves_no_gap(part, least, most):
         least, most = part.least * least, None if most is None or part.most is None else part.most * most

@@ -37,7 +37,7 @@ MAX_ITERATIONS = 16_384
 
 
 class ScramCredential(NamedTuple):
-    """What the broker stores instead of a password. The password cannot be recovered from it."""
+    """The data that the broker stores instead of a password. The password cannot be recovered from it."""
 
     salt: bytes
     stored_key: bytes

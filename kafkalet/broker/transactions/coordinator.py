@@ -82,7 +82,7 @@ class TransactionCoordinator:
         self._leader = leader
         self._shards: dict[int, Shard] = {}
         self._epochs: dict[int, int] = {}
-        """The leader epochs of the shards, by partition."""
+        """The leader epochs of the shards, keyed by partition."""
         self._timeouts = Timeouts(node.clock, node.config, self._shards.values, detached(self._fence))
 
     # Leadership

@@ -240,4 +240,4 @@ class UnregisterControllerRecord(MetadataRecord, type=29):
 
 
 RECORDS: dict[int, type[MetadataRecord]] = {record.TYPE: record for record in MetadataRecord.__subclasses__()}
-"""The declared records by type."""
+"""The declared records, keyed by type."""

@@ -3,8 +3,8 @@
     key     int16 version | TransactionLogKey
     value   int16 version | TransactionLogValue; a null value is a tombstone
 
-v1 of the value uses the flexible encoding and has tagged fields for transactions that bump the epoch (KIP-890) and
-for two-phase commit (KIP-939).
+Version 1 of the value uses the flexible encoding and has tagged fields for transactions that bump the epoch (KIP-890)
+and for two-phase commit (KIP-939).
 """
 
 from kafkalet.protocol.schema import Message, Struct, field

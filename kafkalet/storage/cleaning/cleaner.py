@@ -74,7 +74,7 @@ class Round(NamedTuple):
     """The sizes of the segments that were cleaned, and of those that replace them."""
     records_before: int
     records_after: int
-    """The numbers of records in them, without those of batches that were removed as a whole."""
+    """The numbers of records in them, except in batches that were removed as a whole."""
 
 
 class _Source(NamedTuple):
@@ -364,7 +364,7 @@ class _CopyStep:
                 capacity = self._larger(capacity, piece, size_bytes - position, f"{file.path} at position {position}")
 
     def _copy_piece(self, piece: bytes, capacity: int, cleaned: Segment) -> int:
-        """Append what stays of the complete batches in `piece`. Return the number of bytes read."""
+        """Append the remaining records of the complete batches in `piece`. Return the number of bytes read."""
         output: list[bytes | memoryview] = []
         read = size = 0
         max_offset = -1

@@ -20,7 +20,7 @@ class MapTooSmall(Exception):
 
 
 class OffsetMap:
-    """Offsets by key, for at most `limit` keys."""
+    """The newest offset of each key, for at most `limit` keys."""
 
     __slots__ = ("latest_offset", "limit", "offsets")
 
@@ -35,8 +35,10 @@ class OffsetMap:
         self.limit = min(int(slots * load_factor), slots)
         self.offsets: dict[bytes, int] = {}
         self.latest_offset = -1
-        """The offset up to which records have been added, inclusive; -1 if there is none. `put_all` changes it only if
-        the map gets full."""
+        """The offset up to which records have been added, inclusive; -1 if there is none.
+
+        If `put_all` does not fill the map, the caller has to set it.
+        """
 
     def __len__(self) -> int:
         return len(self.offsets)

@@ -52,7 +52,7 @@ class Retention(Enum):
 
 
 class Retained(NamedTuple):
-    """A batch that stays, with what the indexes need to know about it."""
+    """A batch that stays, with the data for the indexes."""
 
     data: bytes | memoryview
     records: int
@@ -81,7 +81,7 @@ class RecordFilter:
         self.offsets = offsets
         self.transactions = transactions
         self.last_records: Mapping[int, LastRecord] = {}
-        """The last batches of the producers, by producer id."""
+        """The last batches of the producers, keyed by producer id."""
         self.keeps_legacy_tombstones = True
         """Whether tombstones without a delete horizon stay in the segment that is being read."""
         self._now_ms = now_ms
@@ -91,7 +91,10 @@ class RecordFilter:
         self.records_read = 0
 
     def filter(self, batch: Batch) -> Retained | None:
-        """Return what stays of a batch, or None. Raises CannotClean, and KafkaError for records that are invalid."""
+        """Return a batch without the records that are removed, or None.
+
+        Raises CannotClean, and KafkaError for invalid records.
+        """
         is_control = batch.is_control
         if is_control:
             may_discard = self.transactions.read_control_batch(batch)

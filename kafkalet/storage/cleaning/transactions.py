@@ -25,7 +25,7 @@ class CleanedTransactions:
         """Aborted transactions that have not begun yet, as a heap ordered by first offset."""
         self._count = 0
         self._aborted: dict[int, AbortedTransaction] = {}
-        """Open transactions that will be aborted, by producer id."""
+        """Open transactions that will be aborted, keyed by producer id."""
         self._with_records: set[int] = set()
         """The producer ids of those aborted transactions that have records left."""
         self._committed: set[int] = set()

@@ -48,7 +48,7 @@ class Filter(Protocol):
 class AclFilter(NamedTuple):
     """Matches ACLs. None and ANY match everything.
 
-    The pattern type MATCH matches every pattern of resources that includes the name.
+    The pattern type MATCH matches every pattern that applies to the resource with this name.
     """
 
     resource_type: ResourceType

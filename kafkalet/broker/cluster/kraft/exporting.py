@@ -1,4 +1,4 @@
-"""Gives a data directory what Apache Kafka needs to open it: `meta.properties` of KRaft, and a metadata log.
+"""Writes the files that Apache Kafka needs to open a data directory: `meta.properties` of KRaft, and a metadata log.
 
 The logs and their checkpoints are Kafka's own files anyway. A KRaft broker also needs metadata: logs of topics that it
 does not know are renamed to -stray. The metadata of the cluster becomes a snapshot, which is the whole metadata log

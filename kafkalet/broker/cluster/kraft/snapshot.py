@@ -20,7 +20,7 @@ from kafkalet.protocol.records.control import ControlType
 from kafkalet.protocol.records.record import Record
 
 END_OFFSET = 1
-"""The snapshot must not end at offset 0: Kafka would take its records for those of a new cluster."""
+"""The snapshot must not end at offset 0: otherwise, Kafka would assume that it belongs to a new cluster."""
 EPOCH = 0
 NAME = f"{END_OFFSET:020d}-{EPOCH:010d}.checkpoint"
 """The name of the file. The metadata has no history, so end offset and epoch are the lowest that are allowed."""

@@ -16,4 +16,4 @@ from .spec import Assignment, Spec
 from .uniform import assign as assign_uniform
 
 ASSIGNORS: dict[str, Callable[[Spec], dict[str, Assignment]]] = {"uniform": assign_uniform, "range": assign_range}
-"""The assignors by name. The first one is used for groups whose members do not choose an assignor."""
+"""The assignors, keyed by name. The first one is used for groups whose members do not choose an assignor."""

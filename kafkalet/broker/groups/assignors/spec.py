@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 Assignment: TypeAlias = dict[bytes, list[int]]
-"""Partitions by topic id, in the order in which Kafka writes them to its log."""
+"""Partitions, keyed by topic id, in the order in which Kafka writes them to its log."""
 
 
 class MemberSpec(NamedTuple):

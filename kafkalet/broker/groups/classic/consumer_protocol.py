@@ -1,4 +1,4 @@
-"""The consumer protocol embedded in messages of the classic protocol, which consumer groups have to read and write.
+"""The consumer protocol, which is embedded in messages of the classic protocol. Consumer groups read and write it.
 
     metadata in JoinGroup       int16 version | ConsumerProtocolSubscription
     assignment in SyncGroup     int16 version | ConsumerProtocolAssignment
@@ -65,7 +65,7 @@ def version_of(metadata: bytes) -> int:
 
 
 def by_ids(topics: list[TopicPartition], metadata: MetadataImage) -> Assignment:
-    """Return partitions by topic id, leaving out topics that do not exist."""
+    """Return partitions, keyed by topic id, leaving out topics that do not exist."""
     return {
         topic.topic_id: list(of.partitions) for of in topics if (topic := metadata.topics.get(of.topic)) is not None
     }

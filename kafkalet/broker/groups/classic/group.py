@@ -581,7 +581,7 @@ class ClassicGroup:
     # Records
 
     def record(self, assignments: Mapping[str, bytes]) -> StateRecord:
-        """Return the record of the group in its current state, with these assignments by member id."""
+        """Return the record of the group in its current state, with these assignments, which are keyed by member id."""
         return group_record(
             self.group_id,
             self.members,

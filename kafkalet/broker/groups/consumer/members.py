@@ -25,7 +25,7 @@ JOINING, LEAVING, LEAVING_FOR_A_RESTART = 0, -1, -2
 """Member epochs that have a special meaning in heartbeats."""
 
 Owned = dict[bytes, dict[int, int]]
-"""Partitions by topic id, each with the epoch in which it was assigned."""
+"""Partitions, keyed by topic id, each with the epoch in which it was assigned."""
 
 
 def new_member_id() -> str:
@@ -139,7 +139,7 @@ class Resolved(NamedTuple):
 
 
 class ConsumerMembers:
-    """The members of a group by member id, in the order in which they joined."""
+    """The members of a group, keyed by member id, in the order in which they joined."""
 
     def __init__(self) -> None:
         self._members: dict[str, ConsumerMember] = {}
@@ -242,7 +242,7 @@ class ConsumerMembers:
         return self._epochs.get(topic_id, {}).get(partition, NOT_HELD)
 
     def topics(self) -> set[str]:
-        """Return all subscribed topics, by name or by regular expression."""
+        """Return all topics that are subscribed to by name or by regular expression."""
         return set(self.names).union(*(resolved.topics for resolved in self.resolved.values()))
 
     def is_homogeneous(self) -> bool:

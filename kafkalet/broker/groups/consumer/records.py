@@ -54,7 +54,7 @@ KEYS: dict[int, tuple[type[Key], type[Message]]] = {
     8: (ConsumerGroupCurrentMemberAssignmentKey, ConsumerGroupCurrentMemberAssignmentValue),
     16: (ConsumerGroupRegularExpressionKey, ConsumerGroupRegularExpressionValue),
 }
-"""The key and value types of each kind of record, by key version."""
+"""The key and value types of each kind of record, keyed by key version."""
 
 _VERSION_0 = b"\0\0"
 

@@ -1,4 +1,4 @@
-"""The faults of a cluster, and what each does to a request.
+"""The faults of a cluster, and their effects on requests.
 
     request ── tried with each fault in order ──> handler                       no fault fires
                      └── disconnect="before"

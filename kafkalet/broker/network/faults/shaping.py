@@ -26,7 +26,7 @@ from .rule import FaultRule
 TICK_MS = 20
 """The time between two portions of a slow response."""
 MUTED_MS = 60_000
-"""A client stays muted for this much longer than the wait for the next portion, which mutes it again."""
+"""A client is muted for the time until the next portion plus this time. Each portion mutes it again."""
 
 
 class Shaping:

@@ -39,7 +39,7 @@ _JSON = json.JSONDecoder(parse_constant=_reject)
 
 
 class UnsecuredTokens:
-    """Validates unsecured tokens. `options` are those of the login module.
+    """Validates unsecured tokens. `options` are the options of the login module.
 
     The parts of a token are base64, or base64url with `is_base64url`.
     """
@@ -119,7 +119,7 @@ def _decoded(part: str, decode: Callable[[str], bytes]) -> dict[str, Any]:
 
 
 def _base64(text: str) -> bytes:
-    """Decode as java.util.Base64: the padding may be missing, but must not be incomplete."""
+    """Decode like java.util.Base64: the padding may be missing, but must not be incomplete."""
     digits = text.rstrip("=")
     if not _BASE64.fullmatch(text) or len(digits) % 4 == 1 or (digits != text and len(text) % 4):
         raise binascii.Error("not base64")

@@ -32,8 +32,8 @@ class CertificateAuthority:
     def __init__(self, directory: str, hosts: Iterable[str] = (), tool: Tool | None = None) -> None:
         """Create the authority and the certificate of the brokers, in `directory`, which is created if necessary.
 
-        The certificate of the brokers is valid for localhost, this host's name and `hosts`: names or addresses; empty
-        ones and wildcard addresses are ignored. Raises NoCertificates, or OSError if a file cannot be written.
+        The certificate of the brokers is valid for localhost, this host's name, and the names and addresses in `hosts`.
+        Empty names and wildcard addresses are ignored. Raises NoCertificates, or OSError if a file cannot be written.
         """
         self.directory = os.path.abspath(directory)
         os.makedirs(self.directory, mode=0o700, exist_ok=True)
@@ -61,7 +61,7 @@ class CertificateAuthority:
             return self._clients[name]
 
     def broker_properties(self, prefix: str = "") -> dict[str, str]:
-        """Return the properties of the brokers. `prefix` may be that of a listener, `listener.name.NAME.`."""
+        """Return the properties of the brokers. `prefix` may be a listener's prefix, `listener.name.NAME.`."""
         return {
             f"{prefix}ssl.keystore.type": "PEM",
             f"{prefix}ssl.keystore.location": self.server.keystore_file,
@@ -70,7 +70,7 @@ class CertificateAuthority:
         }
 
     def client_properties(self, name: str | None = None) -> dict[str, str]:
-        """Return the properties for clients in Java (2.7 or newer); with a name, also those of its certificate."""
+        """Return the properties for Java clients (2.7 or newer). With a name, they include the client's certificate."""
         found = {"ssl.truststore.type": "PEM", "ssl.truststore.location": self.ca_file}
         if name is not None:
             found |= {"ssl.keystore.type": "PEM", "ssl.keystore.location": self.client(name).keystore_file}

@@ -170,7 +170,7 @@ def name_of(name: bytes) -> str:
 
 
 def is_same_name(name: bytes, other: bytes) -> bool:
-    """Return whether two names are the same for Java (X500Principal.equals, or the same text in any case)."""
+    """Return whether two names are the same for Java (X500Principal.equals, or equal text, ignoring case)."""
     return _canonical(name) == _canonical(other) or name_of(name).lower() == name_of(other).lower()
 
 
