@@ -1,4 +1,4 @@
-"""Sizes, durations and times as text for people."""
+"""Numbers, sizes, durations and times as text for people."""
 
 from datetime import UTC, datetime
 
@@ -28,6 +28,11 @@ def duration(ms: float) -> str:
     else:
         large, small = f"{seconds // 86400} d", f"{seconds // 3600 % 24} h"
     return large if small.startswith("0 ") else f"{large} {small}"
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """Return a number with a noun, as in `1 file` or `2,000 files`."""
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
 
 def utc(ms: float) -> str:

@@ -10,8 +10,8 @@ import json
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from kafkalet.formats import Malformed
@@ -25,9 +25,10 @@ from kafkalet.inspection.reading import Entry, ReadOnlyFile, Unreadable, entries
 from kafkalet.inspection.rows import FORMATS, Row
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.storage.files import explain
+from kafkalet.units import counted, size, utc
 
 from .command_line import Failure, Option, UsageError, hint, print_line
-from .tables import long_table
+from .tables import data_cell, long_table
 
 OPTIONS = (
     Option("--verify", "", "check all checksums, offsets, records and index entries instead of showing them"),
@@ -231,7 +232,10 @@ class _Output:
             for row in found:
                 self.object(kind, (more or {}) | row)
         else:
+            line = "none"
             for line in long_table([name for name, _ in columns], ([of(row) for _, of in columns] for row in found)):
+                self.line(line)
+            if line == "none":
                 self.line(line)
 
     def flush(self) -> None:
@@ -301,16 +305,15 @@ class _Inspecting:
             return
         self.progress.clear()
         report = self.report
-        counts = {
-            "files": report.files,
-            "bytes": report.bytes,
-            "batches": report.batches,
-            "records": report.records,
-            "faults": report.faults,
-            "notes": report.notes,
-        }
-        self.output.object("summary", counts)
-        self.output.text(", ".join(f"{count:,} {name}" for name, count in counts.items()))
+        names = ("files", "bytes", "batches", "records", "faults", "notes")
+        self.output.object("summary", {name: getattr(report, name) for name in names})
+        texts = [
+            counted(report.files, "file"),
+            size(report.bytes),
+            counted(report.batches, "batch", "batches"),
+            *(counted(getattr(report, f"{noun}s"), noun) for noun in ("record", "fault", "note")),
+        ]
+        self.output.text(", ".join(texts))
 
     # Directories
 
@@ -329,11 +332,16 @@ class _Inspecting:
             )
             closed = "closed cleanly" if found.is_clean else "in use, or not closed cleanly"
             texts = [f"{name}={value}" for name, value in properties.items()]
-            self.output.text(f"{directory}: {closed}, {len(found.partitions):,} partitions")
+            self.output.text(f"{directory}: {closed}, {counted(len(found.partitions), 'partition')}")
             if texts:
                 self.output.text(f"meta.properties: {' '.join(texts)}")
+            empty: Counter[str] = Counter()
             partitions = (overview.partition_row(each, found) for each in found.partitions)
+            if not self.output.as_json:
+                partitions = (each for each in partitions if not _is_left_out(each, empty))
             self.output.rows("partition", partitions, PARTITION_COLUMNS, {"path": directory})
+            for topic, count in (+empty).items():
+                self.output.text(f"{counted(count, 'partition')} of {topic} without records")
 
     def _partition(self, path: str) -> None:
         files = overview.files_in(path)
@@ -426,6 +434,14 @@ class _Inspecting:
         self.output.text(f"{path}: bytes {position} to {end} cannot be read: {reason}")
 
 
+def _is_left_out(partition: Row, empty: Counter[str]) -> bool:
+    """Return whether a partition of an internal topic is empty, and count it if so."""
+    topic = partition["partition"].rpartition("-")[0]
+    is_left_out = topic in DECODER_OF_TOPIC and partition["log_start_offset"] == partition["log_end_offset"]
+    empty[topic] += is_left_out
+    return is_left_out
+
+
 def _in_range(file: ReadOnlyFile, first: int, end: int) -> Iterator[Entry | Unreadable]:
     """Iterate over the entries with offsets from `first` up to, but not including, `end`."""
     position = 0
@@ -477,10 +493,16 @@ class _Progress:
         if self.enabled and time.monotonic() - self.last > 1:
             self.last = time.monotonic()
             self.is_shown = True
+            self._write(f"{size(self.read_bytes)} read")
 
     def clear(self) -> None:
         if self.is_shown:
             self.is_shown = False
+            self._write("")
+
+    def _write(self, text: str) -> None:
+        sys.stderr.write(f"\r\x1b[K{text}")
+        sys.stderr.flush()
 
 
 # Columns
@@ -494,15 +516,12 @@ def _shown(value: Any) -> str:
 
 def _time(value: int | None) -> str | None:
     """Return a timestamp as text; None if there is none."""
-    if value is None or value < 0:
-        return None
-    try:
-        return datetime.fromtimestamp(value // 1000, UTC).strftime("%Y-%m-%d %H:%M:%S") + f".{value % 1000:03d}"
-    except (ValueError, OverflowError, OSError):
-        return str(value)
+    return None if value is None or value < 0 else utc(value)
 
 
 def _field(name: str) -> Callable[[Row], Any]:
+    if name == "size":
+        return lambda row: size(row[name])
     return (lambda row: _time(row[name])) if name in TIMES else (lambda row: row[name])
 
 
@@ -525,14 +544,18 @@ def _json_cell(name: str) -> Callable[[Row], Any]:
     def of(row: Row) -> Any:
         value = row[name]
         if isinstance(value, dict) and value.keys() == {"base64"}:
-            return "base64:" + value["base64"]
+            return data_cell(value["base64"], "base64")
+        if isinstance(value, str):
+            return data_cell(value)
         return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
 
     return of
 
 
 BATCH_COLUMNS: Columns = [
-    *_columns("position", "size", "base_offset", "last_offset", "count"),
+    *_columns("position"),
+    ("SIZE", lambda row: f"{row['size']} B"),  # exact, because the next position follows from it
+    *_columns("base_offset", "last_offset", "count"),
     ("FORMAT", _field("magic")),
     ("CODEC", lambda row: None if row["codec"] == "none" else row["codec"]),
     ("BASE TIME", _field("base_timestamp")),

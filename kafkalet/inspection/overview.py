@@ -18,6 +18,7 @@ from kafkalet.protocol.records.batch import NO_TIMESTAMP
 
 from . import small_files
 from .index_file import IndexFile
+from .internal_records import DECODER_OF_TOPIC
 from .kinds import KAFKALET_JSON, FileKind, Kind, folder_of, is_partition, kind_of
 from .reading import Entry, ReadOnlyFile, Unreadable, entries
 from .rows import Row, codec_name
@@ -107,9 +108,10 @@ def brokers_in(path: str) -> list[str]:
     return folders or [path]
 
 
-def _by_topic_and_number(name: str) -> tuple[str, int, str]:
+def _by_topic_and_number(name: str) -> tuple[bool, tuple[str, int, str]]:
+    """The internal topics are last."""
     folder = folder_of(name)
-    return (name, 0, "") if folder is None else folder
+    return folder is not None and folder.topic in DECODER_OF_TOPIC, folder or (name, 0, "")
 
 
 def _offsets(path: str, name: str) -> Offsets | None:

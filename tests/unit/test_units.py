@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafkalet.units import duration, size, utc
+from kafkalet.units import counted, duration, size, utc
 
 
 @pytest.mark.parametrize(
@@ -51,3 +51,8 @@ def test_duration_has_at_most_two_units(ms: float, text: str) -> None:
 )
 def test_time_is_iso_8601_in_utc(ms: int, text: str) -> None:
     assert utc(ms) == text
+
+
+def test_noun_agrees_with_its_number() -> None:
+    assert [counted(0, "file"), counted(1, "file"), counted(2000, "file")] == ["0 files", "1 file", "2,000 files"]
+    assert counted(2, "batch", "batches") == "2 batches"

@@ -1,15 +1,28 @@
 """`kafkalet inspect` prints tables or JSON Lines, and exits with a status that tells whether there are faults."""
 
+import io
+import itertools
 import json
+import re
+import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kafkalet.cli import main
+from kafkalet.protocol.records.build import build_batch, numbered
+from kafkalet.units import size
 from tests.unit.inspection.sample import SEGMENT, build
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
 
 Capture = pytest.CaptureFixture[str]
 
@@ -34,8 +47,43 @@ def test_data_directory_has_a_line_for_each_partition(data: Path, capsys: Captur
     assert (directory["type"], directory["clean_shutdown"]) == ("directory", True)
     assert (partition["type"], partition["partition"]) == ("partition", "t-0")
     table = lines(capsys, data)
-    assert "closed cleanly, 1 partitions" in table[0]
+    assert table[0].endswith("closed cleanly, 1 partition")
     assert table[-1].startswith("t-0 ")
+
+
+def test_internal_topics_are_last_and_their_empty_partitions_are_counted(data: Path, capsys: Capture) -> None:
+    others = ("__consumer_offsets-0", "__consumer_offsets-1", "__transaction_state-7")
+    copy = shutil.copytree(data, data.parent / "with-internal-topics")
+    for name in others[:2]:
+        (copy / name).mkdir()
+        (copy / name / f"{SEGMENT}.log").touch()
+    shutil.copytree(copy / "t-0", copy / others[2])
+    assert [row["partition"] for row in objects(capsys, copy)[1:]] == ["t-0", *others]
+    *_, user, internal, left_out = lines(capsys, copy)
+    assert (user.split()[0], internal.split()[0]) == ("t-0", others[2])
+    assert left_out == "2 partitions of __consumer_offsets without records"
+
+
+def test_sizes_have_units_and_those_of_batches_are_exact(data: Path, capsys: Capture) -> None:
+    [partition] = objects(capsys, data)[1:]
+    assert size(partition["size"]) in lines(capsys, data)[-1]
+    batch = objects(capsys, data / "t-0" / f"{SEGMENT}.log")[0]
+    assert lines(capsys, data / "t-0" / f"{SEGMENT}.log")[1].split()[:3] == ["0", str(batch["size"]), "B"]
+
+
+def test_values_are_told_apart_from_null_and_base64(tmp_path: Path, capsys: Capture) -> None:
+    log = tmp_path / f"{SEGMENT}.log"
+    log.write_bytes(build_batch(numbered((0, None, value, ()) for value in (None, b"-", b"", b"\xff"))))
+    assert [line.split()[-1] for line in lines(capsys, "--records", log)[1:]] == ["-", '"-"', '""', "base64:/w=="]
+
+
+def test_verify_shows_on_a_terminal_how_much_was_read(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(time, "monotonic", itertools.count(0, 2).__next__)
+    assert main(["inspect", "--verify", str(data)]) == 0
+    assert re.search(r"\r\x1b\[K\d[\d.]* K?i?B read", terminal.getvalue())
+    assert terminal.getvalue().endswith("\r\x1b[K")
 
 
 def test_partition_has_segments_and_small_files(data: Path, capsys: Capture) -> None:
