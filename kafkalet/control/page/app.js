@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import * as live from "./live.js";
-import { fill, h, write } from "./dom.js";
+import { fill, h, number, write } from "./dom.js";
 import { go, onRoute, route } from "./routes.js";
 import * as topics from "./topics.js";
 import * as records from "./records.js";
@@ -55,7 +55,7 @@ for (const panel of PANELS) {
   panel.view = panel.module.create(panel.section, {
     setCount(count, isAlert = false) {
       panel.count.hidden = !count;
-      write(panel.count, count || "");
+      write(panel.count, count ? number(count) : "");
       panel.count.classList.toggle("alert", isAlert);
     },
   });

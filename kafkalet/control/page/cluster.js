@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import * as live from "./live.js";
-import { duration, fill, h, keyed, labelled, number, select, time, write } from "./dom.js";
+import { duration, fill, h, keyed, labelled, named, number, select, time, write } from "./dom.js";
 import { nowMs, setNow } from "./now.js";
 import { attempt, confirmed, notify, problem } from "./notices.js";
 
@@ -146,7 +146,7 @@ function brokersCard() {
     { class: "card", "aria-labelledby": "brokers-title" },
     h("header", null, h("h3", { id: "brokers-title" }, "Brokers"), reset),
     error,
-    h("table", null, h("thead", null, h("tr", null, ["Id", "Address", "Rack", "State", ""].map((text) => h("th", { scope: "col" }, text)))), rows),
+    h("div", { class: "scroll" }, h("table", null, h("thead", null, h("tr", null, ["Id", "Address", "Rack", "State", ""].map((text) => h("th", { scope: "col" }, text)))), rows)),
   );
   return { element };
 }
@@ -171,7 +171,7 @@ function connectionsCard() {
     write(title, `Connections (${connections.length})`);
     keyed(rows, connections, ({ broker, id }) => `${broker} ${id}`, createConnection, (row, each) => {
       const [client, last] = row.texts;
-      write(client, each.client_id || "–");
+      if (client.textContent !== (each.client_id || "–")) fill(client, named(each.client_id || "–"));
       write(last, each.last_request || "–");
     });
     const byApi = new Map();
@@ -199,7 +199,7 @@ function connectionsCard() {
     { class: "card", "aria-labelledby": "connections-title" },
     title,
     error,
-    h("table", null, h("thead", null, h("tr", null, ["Client address", "Broker", "Client id", "Last request", ""].map((text) => h("th", { scope: "col" }, text)))), rows),
+    h("div", { class: "scroll" }, h("table", null, h("thead", null, h("tr", null, ["Client address", "Broker", "Client id", "Last request", ""].map((text) => h("th", { scope: "col" }, text)))), rows)),
     h("h4", null, "Requests by API"),
     counts,
     unsupported,

@@ -19,6 +19,11 @@ function nodes(children) {
   return children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
 }
 
+/** Show a name of any length: on one line, which is cut, with the whole name in its title. */
+export function named(name) {
+  return h("span", { class: "name", title: name }, name);
+}
+
 /** Replace the children of an element. */
 export function fill(element, ...children) {
   element.replaceChildren(...nodes(children));
@@ -76,10 +81,6 @@ export function setOptions(element, options) {
   if (options.some(([value]) => value === chosen)) element.value = chosen;
 }
 
-export function checkbox(text, attributes) {
-  return h("label", { class: "check" }, h("input", { type: "checkbox", ...attributes }), h("span", null, text));
-}
-
 // Formats
 
 const numbers = new Intl.NumberFormat("en-US");
@@ -91,7 +92,7 @@ export function number(value) {
 export function bytes(value) {
   if (value === null || value === undefined) return "–";
   if (value < 1024) return `${value} B`;
-  const units = ["kB", "MB", "GB", "TB"];
+  const units = ["KiB", "MiB", "GiB", "TiB"];
   let size = value;
   let unit = -1;
   do {

@@ -5,25 +5,25 @@ import * as live from "./live.js";
 import { h, keyed, labelled, plural, select, write } from "./dom.js";
 import { attempt, notify, problem } from "./notices.js";
 
-/** What happens to a request: the option, its text, and the input of its value. */
+/** What happens to a request: the option, its text with the place of the value, and the input of the value. */
 const EFFECTS = {
-  error: { text: "answer with an error", label: "Error", input: () => h("input", { list: "error-names", value: "NOT_LEADER_OR_FOLLOWER", required: true, spellcheck: "false" }), read: (text) => text.trim() },
-  delay: { text: "delay it", label: "Seconds", input: () => h("input", { type: "number", min: 0.001, step: "any", value: 2, required: true }), read: Number },
+  error: { text: "respond with the error …", label: "Error", input: () => h("input", { list: "error-names", size: 42, value: "NOT_LEADER_OR_FOLLOWER", required: true, spellcheck: "false" }), read: (text) => text.trim() },
+  delay: { text: "delay it by … s", label: "Seconds", input: () => h("input", { type: "number", min: 0.001, step: "any", value: 2, required: true }), read: Number },
   hang: { text: "hold it until released" },
-  barrier: { text: "hold it until several have arrived", label: "Requests", input: () => h("input", { type: "number", min: 2, value: 2, required: true }), read: Number },
-  drop_response: { text: "handle it, drop the response" },
+  barrier: { text: "hold it until … have arrived", label: "Requests", input: () => h("input", { type: "number", min: 2, value: 2, required: true }), read: Number },
+  drop_response: { text: "handle it, but drop the response" },
   before: { text: "disconnect before handling it", option: "disconnect", value: "before" },
   after: { text: "disconnect after handling it", option: "disconnect", value: "after" },
-  corrupt: { text: "corrupt the response", label: "Bytes", input: () => h("input", { type: "number", min: 1, value: 1, required: true }), read: Number },
-  truncate: { text: "truncate the response", label: "After bytes", input: () => h("input", { type: "number", min: 0, value: 8, required: true }), read: Number },
-  throttle: { text: "throttle the client", label: "Seconds", input: () => h("input", { type: "number", min: 0.001, step: 0.001, value: 1, required: true }), read: Number },
-  bandwidth: { text: "limit the bandwidth", label: "Bytes per second", input: () => h("input", { type: "number", min: 1, step: "any", value: 1000, required: true }), read: Number },
+  corrupt: { text: "corrupt … bytes of the response", label: "Bytes", input: () => h("input", { type: "number", min: 1, value: 1, required: true }), read: Number },
+  truncate: { text: "truncate the response after … bytes", label: "After bytes", input: () => h("input", { type: "number", min: 0, value: 8, required: true }), read: Number },
+  throttle: { text: "throttle the client for … s", label: "Seconds", input: () => h("input", { type: "number", min: 0.001, step: 0.001, value: 1, required: true }), read: Number },
+  bandwidth: { text: "limit the bandwidth to … bytes per second", label: "Bytes per second", input: () => h("input", { type: "number", min: 1, step: "any", value: 1000, required: true }), read: Number },
 };
 const SELECTIONS = [
   ["all", "all that match"],
   ["times", "the first …"],
-  ["nth", "only the n-th …"],
-  ["every", "every n-th …"],
+  ["nth", "only number …"],
+  ["every", "one in every …"],
   ["probability", "with probability …"],
 ];
 const APIS = [
@@ -41,6 +41,18 @@ const ERRORS = [
   ...["PRODUCER_FENCED", "OUT_OF_ORDER_SEQUENCE_NUMBER", "UNKNOWN_PRODUCER_ID", "INVALID_TXN_STATE", "CONCURRENT_TRANSACTIONS"],
   ...["TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH", "UNSUPPORTED_VERSION", "POLICY_VIOLATION"],
 ];
+
+/** Describe a fault in words: what happens to which requests, and which of them. */
+function described({ api: apis, strict, ...options }) {
+  const effects = [];
+  const others = [];
+  for (const [option, value] of Object.entries(options)) {
+    const text = option === "respond" ? "change the response" : (EFFECTS[option] ?? EFFECTS[value])?.text;
+    if (text !== undefined) effects.push(text.replace("…", value));
+    else others.push((SELECTIONS.find(([name]) => name === option)?.[1] ?? `${option.replaceAll("_", " ")} …`).replace("…", value));
+  }
+  return [`${[apis ?? "All requests"].flat().join(", ")}: ${effects.join(", ")}`, others.join(" · ")];
+}
 
 const datalist = (id, names) => h("datalist", { id }, names.map((value) => h("option", { value })));
 
@@ -142,12 +154,13 @@ function creation() {
 
 // A fault that is set
 
-function createFault({ id, options, text }, error) {
+function createFault({ id, options }, error) {
   const place = api.path("v1", "faults", id);
   const fired = h("span", { class: "fired", role: "status" });
   const seen = h("ol", { class: "seen" });
   const instead = h("details", null, h("summary", null, "What happened instead"), h("pre"));
   const requests = h("details", null, h("summary"), seen);
+  const [effect, selection] = described(options);
   const isHolding = ["hang", "barrier", "delay"].some((name) => name in options);
   const element = h(
     "li",
@@ -155,8 +168,10 @@ function createFault({ id, options, text }, error) {
     h(
       "header",
       null,
+      h("span", { class: "tag fault" }, `fault ${id}`),
+      h("b", { tabindex: -1, "data-row": true }, effect),
+      h("span", { class: "selection" }, selection),
       fired,
-      h("code", { tabindex: -1, "data-row": true }, text),
       h("span", { class: "push" }),
       isHolding && h("button", { type: "button", onclick: () => attempt(error, () => api.post(`${place}/release`)) }, "Release"),
       h(

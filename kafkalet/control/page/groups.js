@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import * as live from "./live.js";
-import { h, keyed, number, plural, write } from "./dom.js";
+import { fill, h, keyed, named, number, plural, write } from "./dom.js";
 import { attempt, confirmed, problem } from "./notices.js";
 
 export function create(section, { setCount }) {
@@ -58,22 +58,26 @@ function createGroup({ group_id: id }) {
   const element = h(
     "article",
     { class: "topic group", "aria-label": `Group ${id}` },
-    h("header", null, h("h3", { class: "mono" }, h("button", { type: "button", class: "heading", "data-row": true, "aria-expanded": "true", onclick: toggle }, id)), state, facts, lag, h("span", { class: "push" }), rebalance, toStart, toEnd, remove),
+    h("header", null, h("h3", { class: "mono" }, h("button", { type: "button", class: "heading", "data-row": true, "aria-expanded": "true", onclick: toggle }, id)), state, facts, lag, rebalance, toStart, toEnd, remove),
     error,
     h(
       "div",
       { class: "columns" },
       h(
-        "table",
-        { class: "lags" },
+        "div",
+        { class: "scroll" },
         h(
-          "thead",
-          null,
-          h("tr", null, h("th", { scope: "col" }, "Partition"), ["Committed", "End", "Lag"].map((text) => h("th", { scope: "col", class: "n" }, text)), h("th", { scope: "col", class: "progress" }, h("span", { class: "hidden" }, "Progress")), h("th", { scope: "col" }, "Consumer")),
+          "table",
+          { class: "lags" },
+          h(
+            "thead",
+            null,
+            h("tr", null, h("th", { scope: "col" }, "Partition"), ["Committed", "End", "Lag"].map((text) => h("th", { scope: "col", class: "n" }, text)), h("th", { scope: "col", class: "progress" }, h("span", { class: "hidden" }, "Progress")), h("th", { scope: "col" }, "Consumer")),
+          ),
+          offsets,
         ),
-        offsets,
       ),
-      h("div", null, membersTable, noMembers),
+      h("div", { class: "scroll" }, membersTable, noMembers),
     ),
   );
 
@@ -110,7 +114,7 @@ function updateGroup(element, group) {
     (row, member) => {
       const byTopic = new Map();
       for (const { topic, partition } of member.assignment) byTopic.set(topic, [...(byTopic.get(topic) ?? []), partition]);
-      write(row.assignment, [...byTopic].map(([topic, partitions]) => `${topic}: ${partitions.join(", ")}`).join("; ") || "none");
+      fill(row.assignment, byTopic.size === 0 ? "none" : [...byTopic].map(([topic, partitions]) => h("div", null, named(topic), `: ${partitions.join(", ")}`)));
     },
   );
 }
@@ -119,7 +123,7 @@ function createOffset({ topic, partition }) {
   const cells = [1, 2, 3].map(() => h("td", { class: "n mono" }));
   const part = h("span", { class: "part stable" });
   const owner = h("td");
-  const row = h("tr", null, h("th", { scope: "row", class: "mono" }, `${topic}-${partition}`), cells, h("td", null, h("div", { class: "bar" }, part)), owner);
+  const row = h("tr", null, h("th", { scope: "row", class: "mono" }, named(topic), `-${partition}`), cells, h("td", null, h("div", { class: "bar" }, part)), owner);
   return Object.assign(row, { numbers: cells, done: part, owner });
 }
 
@@ -130,17 +134,18 @@ function updateOffset(row, each, owners) {
   write(lag, number(each.lag));
   lag.classList.toggle("warn", each.lag > 0);
   row.done.style.width = `${each.end === 0 ? 100 : (100 * Math.max(0, each.end - each.lag)) / each.end}%`;
-  write(row.owner, owners.get(`${each.topic}-${each.partition}`)?.client_id ?? "–");
+  const owner = owners.get(`${each.topic}-${each.partition}`)?.client_id ?? "–";
+  if (row.owner.textContent !== owner) fill(row.owner, named(owner));
 }
 
 function createMember(member, { place, error }) {
-  const assignment = h("td", { class: "mono" });
+  const assignment = h("td", { class: "mono wrap" });
   const evict = h(
     "button",
     { type: "button", "aria-label": `Evict ${member.member_id}`, onclick: () => attempt(error, () => api.post(`${place}/evict`, { member_id: member.member_id })) },
     "Evict",
   );
   const name = member.instance_id ?? member.member_id;
-  const row = h("tr", null, h("th", { scope: "row", class: "mono cut", title: member.member_id }, name), h("td", null, member.client_id), h("td", { class: "mono" }, member.host), assignment, h("td", { class: "n" }, evict));
+  const row = h("tr", null, h("th", { scope: "row", class: "mono", title: member.member_id }, named(name)), h("td", null, named(member.client_id)), h("td", { class: "mono" }, member.host), assignment, h("td", { class: "n" }, evict));
   return Object.assign(row, { assignment });
 }

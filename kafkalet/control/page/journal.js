@@ -6,8 +6,9 @@ import { bytes, duration, fill, h, keyed, labelled, number, plural, select, setO
 import { attempt, problem } from "./notices.js";
 
 const MOST_KEPT = 5000;
-const MOST_SHOWN = 300;
-const POLLS = new Set(["Fetch", "Heartbeat", "ConsumerGroupHeartbeat"]);
+const MOST_SHOWN = 200; // more are shown on demand
+const DRAW_MS = 250;
+const POLLS = new Set(["Fetch", "Heartbeat", "ConsumerGroupHeartbeat"]); // also in routes/events.py
 
 let toggle = () => {};
 
@@ -21,8 +22,12 @@ export function matches(request, filter) {
   if (filter.api && request.api !== filter.api) return false;
   if (filter.client && request.client_id !== filter.client) return false;
   if (filter.errors && request.errors.length === 0 && request.closed === null) return false;
-  if (!filter.polls && filter.api !== request.api && POLLS.has(request.api) && request.errors.length === 0) return false;
   return filter.text.every((word) => request.words.includes(word));
+}
+
+/** Whether a request is a poll, which is hidden unless the filter selects polls. */
+function isHidden(request, filter) {
+  return !filter.polls && filter.api !== request.api && POLLS.has(request.api) && request.errors.length === 0;
 }
 
 export function create(section, { setCount }) {
@@ -33,11 +38,14 @@ export function create(section, { setCount }) {
   const polls = h("input", { type: "checkbox" });
   const pause = h("button", { type: "button", "aria-pressed": "false", "aria-keyshortcuts": "p" }, "Pause");
   const clear = h("button", { type: "button" }, "Clear");
+  const more = h("button", { type: "button" }, "Show more");
   const older = h("button", { type: "button", hidden: true }, "Older requests");
   const summary = h("p", { class: "summary push" });
   const error = problem();
   const rows = h("tbody");
-  const empty = h("p", { class: "empty" });
+  const emptyText = h("span");
+  const showPolls = h("button", { type: "button", onclick: () => polls.click() }, "Show them");
+  const empty = h("p", { class: "empty" }, emptyText, " ", showPolls);
   const detail = requestDetail(() => open(null));
   const table = h(
     "div",
@@ -64,13 +72,15 @@ export function create(section, { setCount }) {
       summary,
     ),
     error,
-    h("div", { class: "split" }, h("div", { class: "list" }, table, empty, older), detail.element),
+    h("div", { class: "split" }, h("div", { class: "list" }, table, empty, more, " ", older), detail.element),
   );
 
   let kept = []; // oldest first
-  let held = []; // what has arrived during the pause
+  let held = []; // what has arrived while the list was frozen
   let skipped = 0;
+  let most = MOST_SHOWN;
   let isPaused = false;
+  let isPointedAt = false;
   let chosen = null;
   let serial = 0;
   let timer = null;
@@ -86,11 +96,15 @@ export function create(section, { setCount }) {
     } else {
       skipped += data.skipped;
     }
-    if (isPaused && !isWhole) held = [...held, ...arrived].slice(-MOST_KEPT);
+    if (isFrozen() && !isWhole) held = [...held, ...arrived].slice(-MOST_KEPT);
     else kept = [...kept, ...arrived].slice(-MOST_KEPT);
-    setCount(kept.length);
-    timer ??= setTimeout(draw, 50);
+    timer ??= setTimeout(draw, DRAW_MS);
   });
+
+  /** Whether the list must not change: during a pause, and while the user aims at a request or reads one. */
+  function isFrozen() {
+    return isPaused || isPointedAt || chosen !== null;
+  }
 
   function prepared(request) {
     serial += 1;
@@ -102,23 +116,30 @@ export function create(section, { setCount }) {
   }
 
   function draw() {
+    clearTimeout(timer);
     timer = null;
+    if (!isFrozen() && held.length > 0) [kept, held] = [[...kept, ...held].slice(-MOST_KEPT), []];
+    const wanted = filter();
+    const matching = kept.filter((request) => matches(request, wanted));
+    const found = matching.filter((request) => !isHidden(request, wanted));
+    setCount(found.length);
     if (section.hidden) return;
     const names = (field) => [...new Set(kept.map((request) => request[field]))].filter(Boolean).sort();
     setOptions(apis, [["", "all"], ...names("api").map((name) => [name])]);
     setOptions(clients, [["", "all"], ...names("client_id").map((name) => [name])]);
-    const wanted = filter();
-    const found = kept.filter((request) => matches(request, wanted));
-    const shown = found.slice(-MOST_SHOWN).reverse();
+    const shown = found.slice(-most).reverse();
     keyed(rows, shown, (request) => request.serial, (request) => createRow(request, () => open(request)));
     for (const row of rows.children) row.classList.toggle("current", row.serial === chosen?.serial);
     table.hidden = shown.length === 0;
     empty.hidden = shown.length > 0;
-    const hidden = kept.length - found.length;
-    write(empty, kept.length === 0 ? "No requests yet." : `No request matches; ${plural(hidden, "request")} hidden by the filter.`);
-    const parts = [found.length > shown.length ? `latest ${shown.length} of ${number(found.length)}` : plural(found.length, "request")];
-    if (hidden > 0) parts.push(`${number(hidden)} hidden`);
-    if (held.length > 0) parts.push(`${number(held.length)} new`);
+    more.hidden = found.length <= shown.length;
+    const hidden = matching.length - found.length;
+    const hiddenText = `${plural(hidden, "poll")} ${hidden === 1 ? "is" : "are"} hidden`;
+    showPolls.hidden = hidden === 0;
+    write(emptyText, kept.length === 0 ? "No requests yet." : hidden > 0 ? `${hiddenText}.` : "No request matches the filter.");
+    const parts = [found.length > shown.length ? `latest ${number(shown.length)} of ${number(found.length)}` : plural(found.length, "request")];
+    if (hidden > 0) parts.push(hiddenText);
+    if (held.length > 0) parts.push(`frozen, ${number(held.length)} new`);
     if (skipped > 0) parts.push(`${number(skipped)} skipped`);
     write(summary, parts.join(" · "));
   }
@@ -133,10 +154,6 @@ export function create(section, { setCount }) {
     isPaused = !isPaused;
     pause.setAttribute("aria-pressed", String(isPaused));
     write(pause, isPaused ? "Continue" : "Pause");
-    if (!isPaused) {
-      kept = [...kept, ...held].slice(-MOST_KEPT);
-      held = [];
-    }
     draw();
   };
 
@@ -157,11 +174,23 @@ export function create(section, { setCount }) {
     older.hidden = true;
     draw();
   });
+  more.addEventListener("click", () => {
+    most += 5 * MOST_SHOWN;
+    draw();
+  });
+  rows.addEventListener("pointerenter", () => (isPointedAt = true));
+  rows.addEventListener("pointerleave", () => {
+    isPointedAt = false;
+    draw();
+  });
   search.addEventListener("input", draw);
   for (const control of [apis, clients, errors, polls]) control.addEventListener("change", draw);
 
   return {
     show: draw,
+    leave() {
+      [isPointedAt, most] = [false, MOST_SHOWN];
+    },
     close() {
       if (chosen === null) return;
       const row = [...rows.children].find((each) => each.serial === chosen.serial);
@@ -178,7 +207,7 @@ function createRow(request, open) {
     "tr",
     { onclick: open, class: request.errors.length || said ? "failed" : null },
     h("td", { class: "mono" }, time(request.time_ms, { date: false })),
-    h("td", { class: "cut", title: `${request.client_id} from ${request.host}:${request.port} to broker ${request.broker}` }, request.client_id || "–"),
+    h("td", { title: `${request.client_id} from ${request.host}:${request.port} to broker ${request.broker}` }, request.client_id || "–"),
     h(
       "th",
       { scope: "row", class: "what" },
@@ -186,10 +215,15 @@ function createRow(request, open) {
       h("span", { class: "mono asked" }, asked),
       answered && h("span", { class: "mono answered" }, ` → ${answered}`),
     ),
-    h("td", null, request.errors.map((name) => h("span", { class: "tag error" }, name)), said && h("span", { class: "tag error" }, "closed")),
+    h("td", null, faultOf(request), request.errors.map((name) => h("span", { class: "tag error" }, name)), said && h("span", { class: "tag error" }, "closed")),
     h("td", { class: request.has_waited ? "n mono waited" : "n mono", title: request.has_waited ? "waited, like a long poll" : "" }, duration(request.duration_ms)),
   );
   return Object.assign(row, { serial: request.serial });
+}
+
+/** Mark a request on which a fault has fired. */
+function faultOf({ fault }) {
+  return fault && h("span", { class: "tag fault", title: "A fault that was set has fired on this request" }, `fault ${fault}`);
 }
 
 /** Split the text of a request, as in "c1 Fetch v13 t-0@5 -> 3 records 0.2 ms", into request and response. */
@@ -198,7 +232,7 @@ function parts(request) {
   const at = request.text.indexOf(name);
   const rest = at < 0 ? request.text : request.text.slice(at + name.length);
   const [asked, ...answered] = rest.split(" -> ");
-  return [asked.trim(), answered.join(" -> ").replace(/ in [\d.]+ ms( \(waited\))?$/, "")];
+  return [asked.trim(), answered.join(" -> ").replace(/ in [\d.]+ ms( \(waited\))?( \(fault \d+\))?$/, "")];
 }
 
 // The request that is open
@@ -236,6 +270,7 @@ function requestDetail(close) {
       fill(
         body,
         h("dl", { class: "offsets" }, facts.map(([name, value]) => h("div", null, h("dt", null, name), h("dd", { class: "mono" }, value)))),
+        faultOf(request),
         request.errors.map((name) => h("span", { class: "tag error" }, name)),
         request.closed && h("p", { class: "bad" }, `The broker closed the connection: ${request.closed}`),
         h("p", { class: "null" }, "decoding …"),

@@ -43,7 +43,7 @@ export function create(section) {
     labelled("Isolation", isolation),
     labelled("Limit", limit, { class: "field short" }),
     h("button", { class: "primary" }, "Read"),
-    checkboxOf(following, "follow"),
+    h("label", { class: "check", title: "Read new records as they arrive" }, following, h("span", null, "follow")),
     opener,
   );
   section.append(
@@ -256,10 +256,6 @@ export function create(section) {
   };
 }
 
-function checkboxOf(input, text) {
-  return h("label", { class: "check", title: "Read new records as they arrive" }, input, h("span", null, text));
-}
-
 function contents(record) {
   return [record.key ?? "", record.value ?? "", ...record.headers.flatMap(({ name, value }) => [name, value ?? ""])].join("\n").toLowerCase();
 }
@@ -338,23 +334,23 @@ function recordDetail(close) {
 
 function sendForm(topicOf, opener) {
   const error = problem();
-  const key = h("textarea", { rows: 1, name: "key", spellcheck: "false" });
-  const value = h("textarea", { rows: 4, name: "value", spellcheck: "false" });
+  const key = h("textarea", { rows: 1, name: "key", "aria-label": "Key", spellcheck: "false" });
+  const value = h("textarea", { rows: 4, name: "value", "aria-label": "Value", spellcheck: "false" });
   const headers = h("textarea", { rows: 1, name: "headers", placeholder: "name=value", spellcheck: "false" });
   const partition = h("input", { name: "to-partition", type: "number", min: 0, placeholder: "by key" });
-  const noKey = h("input", { type: "checkbox", checked: true });
-  const noValue = h("input", { type: "checkbox" });
+  const noKey = h("input", { type: "checkbox", checked: true, "aria-label": "The key is null" });
+  const noValue = h("input", { type: "checkbox", "aria-label": "The value is null" });
   const encoding = select([["text"], ["base64"]], { name: "encoding" });
   const form = h(
     "form",
-    { class: "inline-form", hidden: true, "aria-label": "Send a record", onsubmit: submit },
-    h("div", { class: "pair" }, labelled("Key", key), checkboxOf(noKey, "null")),
-    h("div", { class: "pair wide" }, labelled("Value", value, { class: "field wide" }), checkboxOf(noValue, "null")),
+    { class: "inline-form top", hidden: true, "aria-label": "Send a record", onsubmit: submit },
+    h("h3", null, "Send a record"),
+    nullable("Key", key, noKey),
+    nullable("Value", value, noValue, "wide"),
     labelled("Headers", headers),
     labelled("Partition", partition, { class: "field short" }),
     labelled("Encoding", encoding),
-    h("button", { class: "primary" }, "Send"),
-    h("button", { type: "button", onclick: () => toggle() }, "Close"),
+    h("div", { class: "field-row" }, h("button", { class: "primary" }, "Send"), h("button", { type: "button", onclick: () => toggle() }, "Close")),
     error,
   );
   key.addEventListener("input", () => (noKey.checked = key.value === ""));
@@ -390,6 +386,10 @@ function sendForm(topicOf, opener) {
   }
 
   return { element: form, toggle };
+}
+
+function nullable(text, control, isNull, kind = "") {
+  return h("div", { class: `field ${kind}` }, h("span", { class: "field-row" }, text, h("label", { class: "check" }, isNull, "null")), control);
 }
 
 function headersOf(text) {

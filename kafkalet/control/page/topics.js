@@ -8,6 +8,7 @@ import { Mistake, attempt, confirmed, notify, problem } from "./notices.js";
 import { address, go } from "./routes.js";
 
 const MOST_SHOWN = 200; // more topics are shown on demand
+const MOST_OPEN = 30; // of more topics, each is one line until it is opened
 
 export function create(section, { setCount }) {
   const filter = h("input", { type: "search", placeholder: "Filter topics", "data-search": true, "aria-label": "Filter topics", "aria-keyshortcuts": "/" });
@@ -42,7 +43,9 @@ export function create(section, { setCount }) {
     const topics = known.filter(
       (topic) => (internal.checked || !topic.is_internal || topic.name === shown[0]) && topic.name.toLowerCase().includes(text),
     );
-    keyed(list, topics.slice(0, most), (topic) => topic.name, createTopic, updateTopic);
+    const isDense = topics.length > MOST_OPEN;
+    list.classList.toggle("dense", isDense);
+    keyed(list, topics.slice(0, most), (topic) => topic.name, createTopic, (element, topic) => updateTopic(element, topic, isDense));
     all.hidden = topics.length <= most;
     write(all, `Show all ${number(topics.length)} topics`);
     empty.hidden = topics.length > 0;
@@ -81,17 +84,19 @@ export function create(section, { setCount }) {
 // The list
 
 function createTopic(topic) {
-  const rows = h("tbody");
+  const heading = h("button", { type: "button", class: "heading", "data-row": true }, topic.name);
   const facts = h("span", { class: "facts" });
+  const problems = h("span", { class: "warn" });
   const element = h(
     "article",
     { class: "topic", "aria-label": `Topic ${topic.name}` },
     h(
       "header",
       null,
-      h("h3", { class: "mono" }, topic.name),
+      h("h3", { class: "mono" }, heading),
       facts,
-      h("a", { class: "push", href: address(["records", topic.name]), "aria-label": `Records of ${topic.name}` }, "Records"),
+      problems,
+      h("a", { href: address(["records", topic.name]), "aria-label": `Records of ${topic.name}` }, "Records"),
       h(
         "button",
         {
@@ -111,6 +116,19 @@ function createTopic(topic) {
         "Delete",
       ),
     ),
+  );
+  heading.addEventListener("click", () => {
+    element.chosen = !element.isOpen;
+    updateTopic(element, element.shown);
+  });
+  return Object.assign(element, { heading, facts, problems });
+}
+
+function createPartitions() {
+  const rows = h("tbody");
+  const table = h(
+    "div",
+    { class: "scroll" },
     h(
       "table",
       { class: "partitions" },
@@ -131,26 +149,38 @@ function createTopic(topic) {
       rows,
     ),
   );
-  element.rows = rows;
-  element.facts = facts;
-  return element;
+  return Object.assign(table, { rows });
 }
 
-function updateTopic(element, topic) {
-  if (element.shown === topic) return;
+/** Show a topic. Its partitions are shown, and created, when it is open: by the user's choice, or unless `isDense`. */
+function updateTopic(element, topic, isDense) {
+  const isOpen = element.chosen ?? !isDense;
+  if (element.shown === topic && element.isOpen === isOpen) return;
   element.shown = topic;
+  element.isOpen = isOpen;
+  element.heading.setAttribute("aria-expanded", String(isOpen));
   const records = topic.partitions.reduce((sum, each) => sum + (each.log_end_offset ?? 0) - (each.log_start_offset ?? 0), 0);
   const size = topic.partitions.reduce((sum, each) => sum + (each.size_bytes ?? 0), 0);
   const config = Object.entries(topic.config).map(([name, value]) => `${name}=${value}`);
   write(element.facts, [plural(topic.partitions.length, "partition"), plural(records, "offset"), bytes(size), ...config].join(" · "));
+  write(element.problems, problemsOf(topic).join(" · "));
+  if (element.table) element.table.hidden = !isOpen;
+  if (!isOpen) return;
+  if (!element.table) element.append((element.table = createPartitions()));
   const scale = scaleOf(topic.partitions);
   keyed(
-    element.rows,
+    element.table.rows,
     topic.partitions,
     (each) => each.partition,
     (each) => createPartition(topic.name, each),
     (row, each) => updatePartition(row, each, scale),
   );
+}
+
+function problemsOf({ partitions }) {
+  const without = partitions.filter((each) => each.leader === null).length;
+  const behind = partitions.filter((each) => each.leader !== null && each.isr.length < each.replicas.length).length;
+  return [without && `${without} without a leader`, behind && `${behind} not in sync`].filter(Boolean);
 }
 
 function createPartition(topic, { partition }) {
@@ -161,7 +191,7 @@ function createPartition(topic, { partition }) {
   const open = () => go("topics", topic, partition);
   const row = h(
     "tr",
-    { "data-place": JSON.stringify([topic, partition]), onclick: open },
+    { "data-place": JSON.stringify([topic, partition]), title: "Open its segments and batches", onclick: open },
     h(
       "th",
       { scope: "row" },
@@ -374,7 +404,7 @@ function partitionDetail() {
     leader.drawn = drawn;
     fill(
       leader,
-      h("span", null, `Leader ${state.leader ?? "none"}, epoch ${state.leader_epoch}`),
+      h("span", null, `Leader ${state.leader ?? "none"}, epoch ${state.leader_epoch}, in sync ${state.isr.join(", ") || "none"}`),
       state.replicas
         .filter((node) => node !== state.leader)
         .map((node) =>

@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import * as live from "./live.js";
-import { duration, h, keyed, time, write } from "./dom.js";
+import { duration, fill, h, keyed, named, time, write } from "./dom.js";
 import { nowMs } from "./now.js";
 import { attempt, problem } from "./notices.js";
 
@@ -48,7 +48,7 @@ export function create(section, { setCount }) {
 }
 
 function createRow({ transactional_id: id }, error) {
-  const cells = Object.fromEntries(["state", "producer", "started", "age", "timeout", "partitions", "coordinator"].map((name) => [name, h("td", { class: ["state", "coordinator"].includes(name) ? null : "mono" })]));
+  const cells = Object.fromEntries(["state", "producer", "started", "age", "timeout", "partitions", "coordinator"].map((name) => [name, h("td", { class: { state: "", coordinator: "", partitions: "mono wrap" }[name] ?? "mono" })]));
   const abort = h(
     "button",
     { type: "button", class: "danger", "aria-label": `Abort ${id}`, onclick: () => attempt(error, () => api.post(api.path("v1", "transactions", id, "abort"))) },
@@ -57,7 +57,7 @@ function createRow({ transactional_id: id }, error) {
   const row = h(
     "tr",
     null,
-    h("th", { scope: "row", class: "mono" }, h("span", { tabindex: -1, "data-row": true }, id)),
+    h("th", { scope: "row", class: "mono" }, h("span", { tabindex: -1, "data-row": true }, named(id))),
     Object.values(cells),
     h("td", { class: "n" }, abort),
   );
@@ -73,7 +73,7 @@ function updateRow(row, each) {
   write(fields.producer, each.producer_id < 0 ? "–" : `${each.producer_id} / ${each.producer_epoch}`);
   write(fields.started, time(each.started_ms));
   write(fields.timeout, duration(each.timeout_ms));
-  write(fields.partitions, each.partitions.map(({ topic, partition }) => `${topic}-${partition}`).join(", ") || "–");
+  fill(fields.partitions, each.partitions.length === 0 ? "–" : each.partitions.map(({ topic, partition }) => h("div", null, named(topic), `-${partition}`)));
   write(fields.coordinator, `broker ${each.coordinator}`);
   row.abort.hidden = each.state !== "Ongoing";
   updateAge(row);

@@ -3,6 +3,7 @@
 import { h, number, plural } from "./dom.js";
 
 const LONGEST = 64 * 1024; // of a value that is shown whole
+const CONTROL = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/; // not tab, line feed and carriage return
 
 /** Return the bytes of a field whose encoding is text or base64, or null. */
 export function toBytes(text, encoding) {
@@ -15,7 +16,10 @@ export function toBytes(text, encoding) {
 export function oneLine(text, encoding) {
   if (text === null) return h("span", { class: "null" }, "null");
   if (text === "") return h("span", { class: "null" }, "empty");
-  if (encoding === "text") return text.length > 300 ? `${text.slice(0, 300)}…` : text;
+  if (encoding === "text") {
+    const hint = CONTROL.test(text) && h("span", { class: "tag", title: "The view “hex” shows them" }, "control characters");
+    return [hint, text.length > 300 ? `${text.slice(0, 300)}…` : text];
+  }
   const bytes = toBytes(text.slice(0, 64), "base64");
   const total = Math.floor((text.length * 3) / 4) - (text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0);
   const shown = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
@@ -34,7 +38,8 @@ export function shown(text, encoding, view) {
     if (pretty !== null) return h("pre", { class: "json", tabindex: 0 }, cut(pretty));
     if (view === "json") return [h("p", { class: "null" }, "This is not JSON."), h("pre", { tabindex: 0 }, cut(whole))];
   }
-  return h("pre", { tabindex: 0 }, cut(whole));
+  const hint = CONTROL.test(whole) && h("p", { class: "null" }, "This has control characters. The view “hex” shows them.");
+  return [hint, h("pre", { tabindex: 0 }, cut(whole))];
 }
 
 function cut(text) {

@@ -25,6 +25,7 @@ from .requests import request_json
 from .transactions import read_transactions
 
 if TYPE_CHECKING:
+    from kafkalet.broker.network.exchange import Exchange
     from kafkalet.testing.cluster import Cluster
 
 routes = Routes("events", "Live data as server-sent events.")
@@ -39,7 +40,9 @@ SHARE = 20
 READ_ALL_S = 5.0
 """After this time, the next change of any topic lets a stream read all topics."""
 MAX_REQUESTS = 200
-"""The number of requests in one event. If there are more, the latest ones are sent."""
+"""The number of polls, and of other requests, in one event. If there are more, the latest ones are sent."""
+POLLS = frozenset({"Fetch", "Heartbeat", "ConsumerGroupHeartbeat"})
+"""The requests that an idle consumer repeats. They must not displace all others from an event."""
 CLOCK_JITTER_MS = 20
 """The difference between two clocks that is not taken for an advance, because they are read one after the other."""
 
@@ -110,8 +113,20 @@ class Journal:
         found, self._sequence = self._cluster._server.call(lambda: journal.since(self._sequence))
         if not found and not is_first:
             return None
-        shown = [request_json(Request(each, journal.began_ms), messages=False) for each in found[-MAX_REQUESTS:]]
+        shown = [request_json(Request(each, journal.began_ms), messages=False) for each in _latest(found)]
         return {"requests": shown, "skipped": len(found) - len(shown)}
+
+
+def _latest(found: Sequence[Exchange]) -> list[Exchange]:
+    """Return the latest polls and the latest other requests, in their order."""
+    counts = {True: 0, False: 0}
+    latest = []
+    for exchange in reversed(found):
+        is_poll = exchange.api in POLLS
+        counts[is_poll] += 1
+        if counts[is_poll] <= MAX_REQUESTS:
+            latest.append(exchange)
+    return latest[::-1]
 
 
 class ClockTime:
@@ -167,7 +182,7 @@ KINDS = (
         "requests",
         Journal,
         f"`Request` objects of new requests in the journal, without messages; `skipped` counts those beyond the latest "
-        f"{MAX_REQUESTS}.",
+        f"{MAX_REQUESTS} polls (fetches and heartbeats) and the latest {MAX_REQUESTS} others.",
         True,
     ),
 )

@@ -189,9 +189,7 @@ def test_batches_are_those_of_the_topic_that_was_created_again(page: "Page", thr
     shown = page.locator(".batches tbody td").last.get_attribute("title")
     topic.delete()
     topic.create(1).send("new", timestamp=START_MS + 60_000)
-    page.wait_for_function(
-        "shown => document.querySelector('.batches tbody td:last-child')?.title !== shown", arg=shown
-    )
+    expect(page.locator(".batches tbody td").last).not_to_have_attribute("title", shown or "")
 
 
 def test_batches_show_transactions_and_markers(page: "Page", three: Asking) -> None:
@@ -225,8 +223,34 @@ def test_many_topics_are_shown_on_demand(browser: "Browser") -> None:
             api.cluster.topic(f"many-{index:03}").create(1)
         with opened(browser, api.control.url) as page:
             page.get_by_role("button", name="Show all 205 topics").click()
-            page.get_by_role("article", name="Topic many-204").wait_for()
-            assert page.locator("article").count() == 205
+            expect(page.get_by_role("article")).to_have_count(205)
+
+
+def test_each_of_many_topics_is_one_line_until_it_is_opened(browser: "Browser") -> None:
+    with asking() as api:
+        for index in range(40):
+            api.cluster.topic(f"line-{index:02}").create(3)
+        with opened(browser, api.control.url) as page:
+            expect(page.get_by_role("article")).to_have_count(40)
+            expect(page.get_by_role("table")).to_have_count(0)
+            assert {box["height"] for row in page.get_by_role("article").all() if (box := row.bounding_box())} <= {
+                33,
+                34,
+            }
+            page.get_by_text("line-07", exact=True).click()
+            expect(page.get_by_role("table")).to_have_count(1)
+            expect(page.get_by_role("button", name=re.compile("Open partition . of line-07"))).to_have_count(3)
+            page.get_by_role("searchbox", name="Filter topics").fill("line-3")  # few topics are open
+            expect(page.get_by_role("table")).to_have_count(10)
+
+
+def test_topic_tells_of_partitions_without_a_leader_or_behind(browser: "Browser") -> None:
+    with asking(brokers=2) as api, opened(browser, api.control.url) as page:
+        api.cluster.topic("alone").create(2, replication_factor=1)
+        api.cluster.topic("both").create(1, replication_factor=2)
+        api.cluster.broker(2).stop()
+        expect(page.get_by_role("article", name="Topic alone").locator("header")).to_contain_text("1 without a leader")
+        expect(page.get_by_role("article", name="Topic both").locator("header")).to_contain_text("1 not in sync")
 
 
 # Records
@@ -403,8 +427,8 @@ def test_record_is_sent(page: "Page", three: Asking) -> None:
     visit(page, "#/records/sent")
     page.get_by_role("button", name="Send a record").click()
     form = page.get_by_role("form", name="Send a record")
-    form.get_by_label("Key").fill("k")
-    form.get_by_label("Value").fill('{"id": 7}')
+    form.get_by_role("textbox", name="Key").fill("k")
+    form.get_by_role("textbox", name="Value").fill('{"id": 7}')
     form.get_by_label("Headers").fill("trace=a=b\nempty")
     form.get_by_label("Partition").fill("1")
     form.get_by_role("button", name="Send", exact=True).click()
@@ -419,8 +443,8 @@ def test_tombstone_is_sent(page: "Page", three: Asking) -> None:
     visit(page, "#/records/tombs")
     page.get_by_role("button", name="Send a record").click()
     form = page.get_by_role("form", name="Send a record")
-    form.get_by_label("Key").fill("k")
-    form.get_by_label("null").nth(1).check()
+    form.get_by_role("textbox", name="Key").fill("k")
+    form.get_by_label("The value is null").check()
     form.get_by_role("button", name="Send", exact=True).click()
     page.get_by_text("Sent to tombs-0").wait_for()
     assert three.cluster.topic("tombs").records()[0].value is None
@@ -434,6 +458,32 @@ def test_markup_in_data_stays_text(page: "Page", three: Asking) -> None:
     detail = page.get_by_role("complementary", name="Record")
     detail.get_by_text(attack).nth(2).wait_for()
     assert page.locator("main img, main script").count() == 0
+
+
+@pytest.mark.parametrize("value", ["a\x00b", "red \x1b[31m", "\u202egnp.exe"])
+def test_control_characters_refer_to_the_view_that_shows_them(browser: "Browser", value: str) -> None:
+    with asking() as api, opened(browser, api.control.url) as page:
+        api.cluster.topic("controls", 1).send_batch([value, "tab\tand\nline"])
+        visit(page, "#/records/controls")
+        expect(page.locator(".records tbody tr").filter(has_text="control characters")).to_have_count(1)
+        page.get_by_role("button", name="Open record 0 of partition 0").click()
+        detail = page.get_by_role("complementary", name="Record")
+        expect(detail.get_by_text("This has control characters.")).to_have_count(1)
+        detail.get_by_label("View").select_option("hex")
+        expect(detail.get_by_text("This has control characters.")).to_have_count(0)
+
+
+def test_fields_of_the_form_to_send_stand_in_one_line(page: "Page", three: Asking) -> None:
+    three.cluster.topic("aligned").create(1)
+    visit(page, "#/records/aligned")
+    page.get_by_role("button", name="Send a record").click()
+    form = page.get_by_role("form", name="Send a record")
+    expect(form.get_by_role("heading", name="Send a record")).to_be_visible()
+    boxes = [
+        form.locator(f"[name={name}]").bounding_box()
+        for name in ("key", "value", "headers", "to-partition", "encoding")
+    ]
+    assert len({round(box["y"]) for box in boxes if box}) == 1
 
 
 # Groups
@@ -573,6 +623,67 @@ def test_journal_shows_errors_only(page: "Page", three: Asking) -> None:
     assert {name.partition(" ")[0] for name in requests(page)} == {"Produce"}
 
 
+POLL = {"replica_id": -1, "max_wait_ms": 0, "min_bytes": 0, "max_bytes": 1, "isolation_level": 0, "topics": []}
+
+
+def test_polls_do_not_displace_other_requests_when_the_journal_is_opened_late(browser: "Browser") -> None:
+    with asking() as api, closing(Wire(api.cluster)) as wire:
+        wire.ask("ListOffsets", 1, {"replica_id": -1, "topics": []})
+        for _ in range(300):
+            wire.ask("Fetch", 4, POLL)
+        with opened(browser, api.control.url) as page:
+            visit(page, "#/journal")
+            page.get_by_role("button", name="Open ListOffsets").wait_for()
+            page.get_by_text("1 request · 200 polls are hidden", exact=True).wait_for()
+            expect(page.get_by_role("tab", name="Journal")).to_have_text("Journal1")
+
+
+def test_hidden_polls_are_shown_on_demand(browser: "Browser") -> None:
+    with asking() as api, closing(Wire(api.cluster)) as wire, opened(browser, api.control.url) as page:
+        visit(page, "#/journal")
+        page.get_by_text("No requests yet.").wait_for()
+        for _ in range(3):
+            wire.ask("Fetch", 4, POLL)
+        page.get_by_text("3 polls are hidden.").wait_for()
+        expect(page.get_by_role("tab", name="Journal")).to_have_text("Journal")
+        page.get_by_role("button", name="Show them").click()
+        assert requests(page) == ["Fetch v4"] * 3
+        expect(page.get_by_role("tab", name="Journal")).to_have_text("Journal3")
+
+
+@pytest.mark.parametrize("reading", ["pointer", "detail"])
+def test_journal_is_frozen_while_a_request_is_read(browser: "Browser", reading: str) -> None:
+    with asking() as api, closing(Wire(api.cluster)) as wire, opened(browser, api.control.url) as page:
+        visit(page, "#/journal")
+        wire.ask("ListOffsets", 1, {"replica_id": -1, "topics": []})
+        row = page.get_by_role("button", name="Open ListOffsets")
+        row.hover()
+        if reading == "detail":
+            row.click()
+            page.get_by_role("heading", name="Journal").hover()
+        for _ in range(3):
+            wire.ask("ListOffsets", 2, {"replica_id": -1, "isolation_level": 0, "topics": []})
+        page.get_by_text("1 request · frozen, 3 new", exact=True).wait_for()
+        assert requests(page) == ["ListOffsets v1"]
+        page.keyboard.press("Escape")
+        page.get_by_role("heading", name="Journal").hover()
+        page.get_by_text("4 requests", exact=True).wait_for()
+        assert requests(page) == ["ListOffsets v2"] * 3 + ["ListOffsets v1"]
+
+
+def test_all_requests_of_the_journal_are_shown_on_demand(browser: "Browser") -> None:
+    with asking() as api, closing(Wire(api.cluster)) as wire, opened(browser, api.control.url) as page:
+        visit(page, "#/journal")
+        for number in (150, 300):  # at most 200 requests are in one event
+            for _ in range(150):
+                wire.ask("ListOffsets", 1, {"replica_id": -1, "topics": []})
+            expect(page.get_by_role("tab", name="Journal")).to_have_text(f"Journal{number}")
+        page.get_by_text("latest 200 of 300", exact=True).wait_for()
+        assert len(requests(page)) == 200
+        page.get_by_role("button", name="Show more").click()
+        assert len(requests(page)) == 300
+
+
 # Faults
 
 
@@ -583,9 +694,11 @@ def test_fault_is_set_watched_and_removed(page: "Page", three: Asking) -> None:
     form.get_by_label("API").fill("Produce")
     form.get_by_label("Topic").fill("faulty")
     form.get_by_label("Fire on").select_option("times")
-    form.get_by_label("Number").fill("2")
+    form.get_by_label("Number", exact=True).fill("2")
     form.get_by_role("button", name="Set the fault").click()
     fault = page.get_by_role("listitem", name=re.compile("Fault"))
+    fault.get_by_text("Produce: respond with the error NOT_LEADER_OR_FOLLOWER", exact=True).wait_for()
+    fault.get_by_text("topic faulty · the first 2", exact=True).wait_for()
     fault.get_by_text("not fired").wait_for()
     produce(three, "faulty", 1)
     fault.get_by_text("fired 2 times").wait_for()
@@ -594,6 +707,15 @@ def test_fault_is_set_watched_and_removed(page: "Page", three: Asking) -> None:
     fault.get_by_role("button", name="Remove").click()
     fault.wait_for(state="detached")
     page.get_by_text("No faults are set").wait_for()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_name_of_an_error_is_shown_completely(page: "Page", width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 844})
+    visit(page, "#/faults")
+    error = page.get_by_role("form", name="New fault").get_by_role("combobox", name="Error")
+    error.fill("TRANSACTIONAL_ID_AUTHORIZATION_FAILED")
+    assert error.evaluate("input => input.scrollWidth <= input.clientWidth")
 
 
 def test_impossible_fault_is_explained(page: "Page") -> None:
@@ -676,6 +798,18 @@ def test_connections_and_counts_are_listed(page: "Page", three: Asking) -> None:
     page.get_by_role("listitem").filter(has_text="Metadata").first.wait_for()
 
 
+def test_state_of_the_brokers_is_not_shown_as_current_after_the_connection_was_lost(browser: "Browser") -> None:
+    with asking() as api, opened(browser, api.control.url) as page:
+        visit(page, "#/cluster")
+        state = page.get_by_role("cell", name="running")
+        color = "cell => getComputedStyle(cell).color"
+        live = state.evaluate(color)
+        api.control.close()
+        page.get_by_text("connection lost").wait_for()
+        expect(page.get_by_role("cell", name="running, last known")).to_have_count(1)
+        assert state.evaluate(color) != live
+
+
 # The frame
 
 
@@ -687,18 +821,16 @@ def test_page_is_used_with_the_keyboard_only(page: "Page", three: Asking) -> Non
     page.keyboard.press("/")
     page.keyboard.type("keyboard")
     page.keyboard.press("Escape")
-    page.keyboard.press("j")
-    page.keyboard.press("j")
-    page.keyboard.press("j")
-    page.keyboard.press("k")
-    page.keyboard.press("j")
-    page.wait_for_function("document.activeElement.ariaLabel === 'Open partition 0 of keyboard-b'")
+    for key in "jjjjkjj":  # the names of the topics are rows, too
+        page.keyboard.press(key)
+    row = page.get_by_role("button", name="Open partition 0 of keyboard-b")
+    expect(row).to_be_focused()
     page.keyboard.press("Enter")
     detail = page.get_by_role("complementary", name="Partition 0 of keyboard-b")
     detail.get_by_role("button", name="Open the records of batch 1").wait_for()
     page.keyboard.press("Escape")
     detail.wait_for(state="hidden")
-    page.wait_for_function("document.activeElement.ariaLabel === 'Open partition 0 of keyboard-b'")
+    expect(row).to_be_focused()
     page.keyboard.press("g")
     page.keyboard.press("r")
     page.get_by_role("tab", name="Records", selected=True).wait_for()
@@ -819,14 +951,14 @@ def test_faults_are_those_of_the_broker_that_was_started_again(
         api.post("/v1/faults", {"api": "Fetch", "delay": 1})
         with opened(browser, api.control.url) as page:
             visit(page, "#/faults")
-            page.get_by_text("fault('Fetch', delay=1.0)", exact=True).wait_for()
+            page.get_by_text("Fetch: delay it by 1 s", exact=True).wait_for()
             api.control.close()
             page.get_by_text("connection lost").wait_for()
             monkeypatch.setattr(faults, "_next_id", itertools.count(1))
             with asking(control_port=port) as again:
                 again.post("/v1/faults", {"api": "Produce", "delay": 2})
-                page.get_by_text("fault('Produce', delay=2.0)", exact=True).wait_for()
-                assert page.get_by_text("fault('Fetch', delay=1.0)", exact=True).count() == 0
+                page.get_by_text("Produce: delay it by 2 s", exact=True).wait_for()
+                assert page.get_by_text("Fetch: delay it by 1 s", exact=True).count() == 0
 
 
 def test_page_asks_for_the_token_once(browser: "Browser") -> None:
@@ -845,17 +977,82 @@ def test_page_asks_for_the_token_once(browser: "Browser") -> None:
             assert dialog.count() == 0
 
 
-def test_page_fits_into_900_pixels(page: "Page", three: Asking) -> None:
-    produce(three, "narrow", 3)
-    page.set_viewport_size({"width": 900, "height": 700})
-    for place in (
-        "#/topics",
-        "#/topics/narrow/0",
-        "#/records/narrow",
-        "#/groups",
-        "#/journal",
-        "#/faults",
-        "#/cluster",
-    ):
-        visit(page, place)
-        assert page.evaluate("document.documentElement.scrollWidth") <= 900
+OUTSIDE = """() => {
+  const right = (element) => element.getBoundingClientRect().right;
+  const outside = [...document.querySelectorAll("body *")].filter((element) => {
+    if (!element.checkVisibility() || element.closest(".hidden, .skip")) return false;
+    const scroll = element.parentElement.closest(".scroll, pre");
+    const card = element.parentElement.closest(".topic, .card, .detail, .inline-form");
+    const isLeftOut = scroll !== null && scroll !== element;
+    return !isLeftOut && (right(element) > innerWidth + 1 || (card !== null && right(element) > right(card) + 1));
+  });
+  return outside.map((element) => element.outerHTML.slice(0, 200));
+}"""
+"""Returns the elements that leave the window or their card, other than those that scroll inside it."""
+
+OVERLAPPING = """() => {
+  const cells = [...document.querySelectorAll("th, td, article header > *, .card header > *")]
+    .filter((cell) => cell.checkVisibility()).map((cell) => [cell, cell.getBoundingClientRect()]);
+  const isCut = (cell) => cell.scrollWidth > cell.clientWidth + 1 && getComputedStyle(cell).overflowX === "visible";
+  return cells.filter(([cell, box]) => (cell.matches("th, td") && isCut(cell)) || cells.some(([other, beside]) =>
+    cell !== other && cell.parentElement === other.parentElement && box.left < beside.left &&
+    box.right > beside.left + 1 && box.top < beside.bottom - 1 && beside.top < box.bottom - 1))
+    .map(([cell]) => cell.outerHTML.slice(0, 200));
+}"""
+"""Returns the cells, and parts of headings, that overlap with what is beside them."""
+
+
+@contextmanager
+def long_names() -> Iterator[tuple[Asking, str]]:
+    """A topic, a group, clients, a transaction and a fault with the longest names. Yields the name of the topic."""
+    topic, client = "topic." + "long-name" * 24 + "x", "client-" + "c" * 69
+    with asking(brokers=3) as api, consumer_of_long_names(api, topic, client):
+        producer = Producer(
+            {
+                "bootstrap.servers": api.cluster.bootstrap_servers,
+                "client.id": client,
+                "transactional.id": "transactional-" + "t" * 87,
+            }
+        )
+        producer.init_transactions()
+        producer.begin_transaction()
+        producer.produce(topic, "x" * 300, "k" * 300, partition=0, headers={"h" * 100: "v" * 300})
+        assert producer.flush(20) == 0
+        api.post(
+            "/v1/faults", {"api": "Fetch", "error": "TOPIC_AUTHORIZATION_FAILED", "client_id": "n" * 76, "topic": topic}
+        )
+        yield api, topic
+        producer.abort_transaction()
+
+
+@contextmanager
+def consumer_of_long_names(api: Asking, topic: str, client: str) -> Iterator[None]:
+    assert (len(topic), len(client)) == (223, 76)
+    api.cluster.topic(topic).create(3, replication_factor=3).send("first")
+    with consumer(api, "group-" + "g" * 95, topic, **{"client.id": client}):
+        yield
+
+
+@pytest.mark.parametrize("width", [390, 900, 1280])
+def test_long_names_stay_in_their_place(browser: "Browser", width: int) -> None:
+    with long_names() as (api, topic), opened(browser, api.control.url) as page:
+        page.set_viewport_size({"width": width, "height": 800})
+        for place, row in {
+            "topics": "Open partition 0 of",
+            f"topics/{topic}/0": "Open the records of batch 0",
+            f"records/{topic}": "Open record 0 of partition 0",
+            "groups": "Evict client-",
+            "transactions": "Abort transactional-",
+            "journal": "Open InitProducerId of client-",
+            "faults": "Remove fault",
+            "cluster": "Reset the connection",
+        }.items():
+            visit(page, f"#/{place}")
+            opener = page.get_by_role("tabpanel").get_by_role("button", name=re.compile(f"^{row}")).first
+            opener.wait_for()
+            if place.startswith("records") or place == "journal":
+                opener.click()
+                page.get_by_role("complementary").wait_for()
+            assert page.evaluate(OUTSIDE) == [], place
+            assert page.evaluate(OVERLAPPING) == [], place
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, place

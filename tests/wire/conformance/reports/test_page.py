@@ -127,7 +127,7 @@ def test_page_is_used_with_the_keyboard(page: "Page") -> None:
     ]
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("Enter")
-    page.wait_for_function("document.activeElement.id === 'list-title'")
+    expect(page.locator("#list-title")).to_be_focused()
     expect(scenarios(page)).to_have_text(["codes", "shaky", "old", "good"])
     page.keyboard.press("Tab")
     for _ in range(20):

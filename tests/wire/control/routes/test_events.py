@@ -4,7 +4,7 @@ import http.client
 import json
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 from unittest.mock import ANY
 
@@ -13,6 +13,7 @@ from confluent_kafka import Producer
 
 from kafkalet.control import server, state
 from kafkalet.control.routes import events
+from tests.wire.brokers import Wire
 from tests.wire.control.asking import Asking, asking
 
 
@@ -180,6 +181,19 @@ def test_new_requests_are_events(api: Asking, monkeypatch: pytest.MonkeyPatch) -
             seen += [request["api"] for request in data["requests"]]
             assert len(data["requests"]) == 1
         assert len(seen) + skipped >= 3
+
+
+def test_polls_do_not_displace_other_requests_from_an_event(api: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "MAX_REQUESTS", 2)
+    poll = {"replica_id": -1, "max_wait_ms": 0, "min_bytes": 0, "max_bytes": 1, "isolation_level": 0, "topics": []}
+    with closing(Wire(api.cluster)) as wire:
+        wire.ask("ListOffsets", 1, {"replica_id": -1, "topics": []})
+        for _ in range(5):
+            wire.ask("Fetch", 4, poll)
+        with streaming(api, "requests") as stream:
+            data = stream.next()[1]
+    assert [request["api"] for request in data["requests"]] == ["ListOffsets", "Fetch", "Fetch"]
+    assert data["skipped"] == 3
 
 
 def test_started_broker_is_an_event() -> None:
