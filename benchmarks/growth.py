@@ -162,7 +162,7 @@ REQUESTS: dict[str, tuple[Callable[[int], bytes], range]] = {
     "ListOffsets": (list_offsets_of, range(40, 80)),
     "Fetch of 1 KiB": (fetch_of, range(900, 1100)),
 }
-"""The requests for a partition, and the sizes that their answers may have."""
+"""The requests for a partition, and the sizes that their responses may have."""
 
 
 # Requests
@@ -297,7 +297,7 @@ def session(broker: Running, count: int, *, waiting: bool, name: str) -> tuple[f
 
 
 def answer_of(sock: socket.socket) -> bytes:
-    """Return the next answer without its size."""
+    """Return the next response without its size."""
     data = sock.recv(4, socket.MSG_WAITALL)
     return sock.recv(int.from_bytes(data, "big"), socket.MSG_WAITALL)
 

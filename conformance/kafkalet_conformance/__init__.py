@@ -6,8 +6,8 @@ building     builds the steps of scenarios and histories
 access       the numbers of ACLs
 results      the results of a run against a broker
 notation/    messages, record batches and embedded values as plain data
-playing/     performs the steps of a scenario against a broker, and compares answers
-judging/     runs many scenarios against a broker without preparation, and collects the results
+playing/     performs the steps of a scenario against a broker, and compares responses
+judging/ runs many scenarios against a broker that needs no preparation, and collects the results
 reports/     the results as a table, JSON, JUnit and HTML, and the comparison of two runs
 recordings/  the recorded data: the catalog, and one archive of transcripts for each area
 between/     compares two brokers with random histories of requests

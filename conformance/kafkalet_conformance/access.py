@@ -1,4 +1,4 @@
-"""The numbers and filters of ACLs, as requests have them."""
+"""The numbers and filters of ACLs, as requests encode them."""
 
 from .building import Step
 

@@ -17,7 +17,7 @@ BROKERS = (1, 2, 3)
 COORDINATOR_ERRORS = [14, 15, 16]
 """COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE and NOT_COORDINATOR: requests are sent again."""
 TRANSACTION_ERRORS = [*COORDINATOR_ERRORS, 51]
-"""The same, and CONCURRENT_TRANSACTIONS: the transaction before has not ended yet."""
+"""The same, and CONCURRENT_TRANSACTIONS: the previous transaction has not ended yet."""
 NOT_LEADER = 6
 
 Step = dict[str, Any]
@@ -30,7 +30,9 @@ def record(ts: int | str = 0, value: Any = "x", key: Any = None, headers: Sequen
 
 
 def batch(*records: int | Step, value: Any = None, **fields: Any) -> Step:
-    """Return a batch; an integer stands for a record with that timestamp. Its value is its index, or `value`."""
+    """Return a batch. An integer stands for a record with that timestamp, whose value is `value` or, by default, its
+    index.
+    """
     made = [record(r, f"v{n}" if value is None else value) if isinstance(r, int) else r for n, r in enumerate(records)]
     return {"magic": 2, "records": made} | fields
 
@@ -66,7 +68,7 @@ class ScenarioBuilder:
         return f"${name}"
 
     def unique(self, name: str) -> str:
-        """Bind a name to one that only this scenario has, for a topic, a group or an id. Return its notation."""
+        """Bind a name to a unique one for a topic, a group or an id of this scenario. Return its notation."""
         return self.let(name, f"c<unique>.{self.name}.{name}")
 
     def unknown_topic(self, name: str = "nope") -> str:
@@ -74,7 +76,7 @@ class ScenarioBuilder:
         return self.let(name, "does-not-exist-<unique>")
 
     def request(self, case: str, api: str, version: int, body: Step, **more: Any) -> None:
-        """Add a request whose answer is compared."""
+        """Add a request whose response is compared."""
         self.step("request", case=case, api=api, version=version, body=body, **more)
 
     def each_version(self, api: str, cases: Mapping[str, Step], low: int = 0, high: int = 99, **more: Any) -> None:
@@ -88,7 +90,7 @@ class ScenarioBuilder:
         self.step("request", setup=True, api=api, version=version, body=body, **{"must_succeed": True} | more)
 
     def send(self, name: str, api: str, version: int, body: Step, conn: str) -> None:
-        """Send a request on a separate connection; `receive` reads the answer."""
+        """Send a request on a separate connection; `receive` reads the response."""
         self.step("send", id=name, api=api, version=version, body=body, conn=conn)
 
     def raw(self, case: str, data: bytes, framed: bool = True, timeout_ms: int = 1500, **more: Any) -> None:
@@ -96,12 +98,12 @@ class ScenarioBuilder:
         self.step("raw", case=case, hex=data.hex(), framed=framed, timeout_ms=timeout_ms, **more)
 
     def receive(self, case: str, name: str, **more: Any) -> None:
-        """Compare the answer to the request that `send` added with this name."""
+        """Compare the response to the request that `send` added with this name."""
         sent = next(step for step in reversed(self.steps) if step["op"] == "send" and step["id"] == name)
         self.step("receive", case=case, id=name, api=sent["api"], **more)
 
     def pending(self, case: str, name: str, wait_ms: int = 100) -> None:
-        """Compare whether an answer arrives within `wait_ms`."""
+        """Compare whether a response arrives within `wait_ms`."""
         self.step("is_pending", case=case, id=name, wait_ms=wait_ms)
 
     def coordinator(self, key: str, kind: int = 0) -> None:
@@ -127,7 +129,7 @@ class ScenarioBuilder:
         return transactional_id
 
     def until(self, api: str, version: int, body: Step, path: str, equals: Any) -> None:
-        """Repeat a request until the value at `path` of the answer equals `equals`."""
+        """Repeat a request until the value at `path` of the response equals `equals`."""
         more = {"path": path, "equals": equals, "timeout_ms": 15000}
         self.step("poll_until", setup=True, api=api, version=version, body=body, **more)
 
@@ -170,17 +172,17 @@ class ScenarioBuilder:
             self.steps[-1]["conn"] = f"at-{node}"
 
     def small_segments(self) -> dict[str, Any]:
-        """Return the configuration for the smallest segments that the release accepts."""
+        """Return the configuration for the smallest segments that the release allows."""
         return {"segment_bytes": SMALL if self.release < "4" else LARGE}
 
     def fill(self, size: int) -> Step:
-        """Return a value that fills the same share of a smallest segment as `size` bytes fill of 300."""
+        """Return a value that fills a smallest segment to the same fraction to which `size` bytes fill 300 bytes."""
         return {"fill": "s", "size": size if self.release < "4" else size * LARGE // SMALL}
 
     def produce(
         self, topic: str, *batches: Step, partition: int = 0, case: str = "", version: int = 0, **body: Any
     ) -> None:
-        """Produce batches in one request; without `case`, the request is a preparation only."""
+        """Produce batches in one request. Without `case`, its response is not compared."""
         magic = max((batch.get("magic", 2) for batch in batches), default=2)
         version = version or {0: 1, 1: 2, 2: 9}[magic]
         content = {"transactional_id": None, "acks": -1, "timeout_ms": 10000} | body
@@ -273,7 +275,7 @@ def one(topic: str, **partition: Any) -> Step:
 
 
 def at(topic: str, offset: Any = 0, partition: int = 0, max_bytes: int = MEBIBYTE, **more: Any) -> Step:
-    """Return one partition of a Fetch request; a name such as `$t.id` is sent as topic id."""
+    """Return one partition of a Fetch request; a name such as `$t.id` is sent as a topic id."""
     field = "topic_id" if topic.endswith(".id") or topic == "ZERO" else "topic"
     asked = {"partition": partition, "fetch_offset": offset, "partition_max_bytes": max_bytes} | more
     return {field: topic, "partitions": [asked]}

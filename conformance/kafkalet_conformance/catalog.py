@@ -1,4 +1,4 @@
-"""The catalog: what the recorded scenarios claim, where the claims come from, and which releases and APIs they cover.
+"""The catalog of the recorded scenarios: their claims, the sources of the claims, and the releases and APIs covered.
 
 `recordings/index.json` has one line for each scenario. tools/recording/index.py writes it from the definitions of the
 scenarios and from their transcripts.
@@ -22,7 +22,7 @@ LEVELS: tuple[Level, ...] = get_args(Level)
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """A feature of a broker that several scenarios judge."""
+    """A feature of a broker that several scenarios test."""
 
     title: str
     description: str
@@ -62,7 +62,9 @@ AREAS = {
         "Metadata", "Supported APIs, the brokers and controllers of the cluster, its topics and coordinators."
     ),
     "replicas": Area("Replicas", "Elections, reassignments, log directories and leader epochs."),
-    "several_brokers": Area("Several brokers", "Leaders, followers and clients that ask the wrong broker."),
+    "several_brokers": Area(
+        "Several brokers", "Leaders, followers and clients that send requests to the wrong broker."
+    ),
     "state_topics": Area("State topics", "Records in __consumer_offsets and __transaction_state."),
     "telemetry": Area("Client telemetry", "Metrics of clients (KIP-714)."),
     "authorization": Area("Authorization", "Access control lists."),
@@ -81,7 +83,7 @@ LAST = "malformed_requests"
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A recorded scenario. `apis` has the lowest and highest version of each API with recorded answers."""
+    """A recorded scenario. `apis` contains the lowest and highest version of each API with recorded responses."""
 
     name: str
     area: str
@@ -92,9 +94,11 @@ class Scenario:
     needs: Mapping[str, Any]
     apis: Mapping[str, tuple[int, int]]
     cases: int
-    """The number of recorded answers in the newest release."""
+    """The number of recorded responses in the newest release."""
     scopes: Mapping[str, int] = field(default_factory=dict)
-    """How far the requests reach in each release (judging.scope.Scope), if they concern others' topics and groups."""
+    """The scope of the requests in each release (judging.scope.Scope), if they concern topics and groups of other
+    users.
+    """
 
     @property
     def kips(self) -> tuple[str, ...]:
@@ -103,7 +107,7 @@ class Scenario:
 
 @cache
 def scenarios() -> dict[str, Scenario]:
-    """Return all recorded scenarios by name."""
+    """Return all recorded scenarios, keyed by name."""
     lines = json.loads((RECORDINGS / INDEX).read_text(encoding="utf-8"))
     return {line["name"]: _scenario(line) for line in lines}
 
@@ -123,8 +127,8 @@ def select(
 ) -> list[Scenario]:
     """Return the scenarios of a release that match all given conditions, sorted by area and name; `LAST` comes last.
 
-    `only` has names of areas and scenarios. A scenario must have at least one of `apis` and one of `kips`. Raises
-    ValueError for names that no release in the catalog has.
+    `only` contains names of areas and scenarios. A scenario must have at least one of `apis` and one of `kips`. Raises
+    ValueError for names that do not occur in any release of the catalog.
     """
     every = scenarios().values()
     only = _known("area or scenario", only, {*AREAS, *scenarios()})
@@ -144,7 +148,7 @@ def select(
 
 
 def _known(kind: str, given: Iterable[str], known: Iterable[str]) -> set[str]:
-    """Return `given` as a set. Raises ValueError if it has names that are not known."""
+    """Return `given` as a set. Raises ValueError for unknown names."""
     given, known = set(given), sorted(known)
     for name in sorted(given.difference(known)):
         hint = did_you_mean(name, known, most=3) or "`kafkalet conform --list` prints all names"

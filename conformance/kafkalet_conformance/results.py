@@ -18,10 +18,11 @@ class Outcome(StrEnum):
     AS_KAFKA = "as Kafka"
     DIFFERS = "differs"
     UNSTABLE = "unstable"
-    """The broker answered differently when the scenario was repeated."""
+    """The broker responded differently when the scenario was repeated."""
     FAILED = "failed"
-    """No answer that could be compared: the broker closed the connection, did not answer in time, or sent garbage,
-    or a step of the preparation failed."""
+    """No response that could be compared: the broker closed the connection, did not respond in time, or sent garbage,
+    or a step of the preparation failed.
+    """
     NOT_SERVED = "not served"
     """The broker does not advertise an API or version that the scenario needs."""
     NOT_RUN = "not run"
@@ -29,9 +30,8 @@ class Outcome(StrEnum):
 
 
 ORDER = (Outcome.FAILED, Outcome.DIFFERS, Outcome.UNSTABLE, Outcome.AS_KAFKA, Outcome.NOT_RUN, Outcome.NOT_SERVED)
-"""The order in which outcomes decide: several cases together have the first of these that one of them has.
-
-Any answer that is not Kafka's decides. If all answers that were compared are Kafka's, the scenario is AS_KAFKA, and its
+"""The order of precedence: the combined outcome of several cases is the first of these that one of them has. Any
+response that is not Kafka's decides. If all responses that were compared are Kafka's, the scenario is AS_KAFKA, and its
 reason says how many cases were not compared. NOT_RUN and NOT_SERVED are left for scenarios without any comparison.
 """
 LEFT_OUT = (Outcome.NOT_SERVED, Outcome.NOT_RUN)
@@ -40,13 +40,13 @@ BAD = frozenset({Outcome.FAILED, Outcome.DIFFERS, Outcome.UNSTABLE})
 
 
 def together(outcomes: Iterable[Outcome]) -> Outcome:
-    """Return the outcome of several cases together; AS_KAFKA if there are none."""
+    """Return the combined outcome of several cases; AS_KAFKA if there are none."""
     return min(outcomes, key=ORDER.index, default=Outcome.AS_KAFKA)
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A place in an answer, such as `topics[0].error_code`, with the expected and the actual value as JSON."""
+    """A place in a response, such as `topics[0].error_code`, with the expected and the actual value as JSON."""
 
     path: str
     expected: Any
@@ -63,9 +63,9 @@ def _short(value: Any, limit: int = 400) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """A request with a recorded answer. `request`, `expected` and `actual` are in the notation of scenarios.
+    """A request with a recorded response. `request`, `expected` and `actual` are in the notation of scenarios.
 
-    A case that is as Kafka has none of the three, because a run has thousands of them.
+    A case that is as Kafka contains none of the three, because a run has thousands of such cases.
     `api` is empty for raw bytes. `reason` explains any outcome without differences except AS_KAFKA.
     """
 
@@ -86,7 +86,7 @@ class CaseResult:
 
 @dataclass(frozen=True, slots=True)
 class ScenarioResult:
-    """A scenario against the broker, with the first outcome of ORDER that a case has.
+    """A scenario against the broker. Its outcome is the first one of ORDER that a case has.
 
     `reason` explains FAILED, UNSTABLE, NOT_SERVED and NOT_RUN. With AS_KAFKA, it says how many cases were not compared.
     """
@@ -100,7 +100,7 @@ class ScenarioResult:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One judgement of a broker against the answers of the release `against`."""
+    """One judgement of a broker against the responses of the release `against`."""
 
     bootstrap: str
     against: str

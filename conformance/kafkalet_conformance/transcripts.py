@@ -1,12 +1,12 @@
-"""The recorded transcripts: the steps of a scenario, with the answers of each release of Apache Kafka.
+"""The recorded transcripts: the steps of a scenario, with the responses of each release of Apache Kafka.
 
 `recordings/AREA.jsonl.xz` has the transcripts of the scenarios of one area, compressed with LZMA: one JSON object per
-line, sorted by name. `recordings/index.json`, the catalog, tells which scenario is in which area.
+line, sorted by name. `recordings/index.json`, the catalog, lists the area of each scenario.
 
 A transcript has `name`, `needs` (see docs/scenario-format.md), `in_order` (whether the recorded order of arrays other
 than those of Fetch can be compared), and `releases`. The oldest release has all its steps. The steps of a later release
-refer to those of the release before it where possible, because most requests and answers are the same: `[2, 9]` stands
-for steps 2 to 8, and `{"like": 9, "expect": ...}` for step 9 with another answer.
+refer to those of the release before it where possible, because most requests and responses are the same: `[2, 9]`
+stands for steps 2 to 8, and `{"like": 9, "expect": ...}` for step 9 with another response.
 """
 
 import json
@@ -39,7 +39,7 @@ class Transcript:
     """Whether the order of arrays was recorded; if not, only that of Fetch responses is compared."""
 
     def apis(self) -> Iterator[tuple[str, str, int]]:
-        """Yield release, API and version of each recorded answer."""
+        """Yield release, API and version of each recorded response."""
         for release, steps in self.steps.items():
             versions: dict[str, int] = {}
             for step in steps:
@@ -49,7 +49,7 @@ class Transcript:
                     yield release, step["api"], step.get("version", versions.get(step.get("id", ""), -1))
 
     def versions(self) -> dict[str, tuple[int, int]]:
-        """Return the lowest and the highest version of each API that has a recorded answer, in any release."""
+        """Return the lowest and the highest version of each API that has a recorded response, in any release."""
         found: dict[str, tuple[int, int]] = {}
         for _, api, version in self.apis():
             low, high = found.get(api, (version, version))
@@ -88,7 +88,7 @@ def save(transcripts: Iterable[Transcript], area: str) -> None:
 
 @lru_cache(maxsize=2)
 def archive(area: str) -> Mapping[str, str]:
-    """Return the line of each scenario in the archive of an area, which is empty if the area has none."""
+    """Return the line of each scenario in the archive of an area; nothing if the area has no archive."""
     path = RECORDINGS / (area + SUFFIX)
     if not path.exists():
         return {}
@@ -155,7 +155,7 @@ def decode(name: str, text: str) -> Transcript:
 
 
 def _with_references(own: list[Any], earlier: list[Step]) -> list[Step]:
-    """Return the steps of a release whose references lead to the steps of an earlier one."""
+    """Resolve the references in the steps of a release to the steps of an earlier one."""
     steps: list[Step] = []
     for item in own:
         match item:

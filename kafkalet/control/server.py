@@ -229,7 +229,7 @@ class _HttpServer(ThreadingHTTPServer):
 
 
 class _Connection(BaseHTTPRequestHandler):
-    """Answers the requests of one connection."""
+    """Responses the requests of one connection."""
 
     protocol_version = "HTTP/1.1"
     server_version = f"kafkalet/{VERSION}"
@@ -243,7 +243,7 @@ class _Connection(BaseHTTPRequestHandler):
         self.control = self.server.control
 
     def handle_one_request(self) -> None:
-        """Read and answer a request. After an error, the connection is closed unless the whole request was read."""
+        """Read and response a request. After an error, the connection is closed unless the whole request was read."""
         self.command = self.requestline = ""
         self.request_version = self.protocol_version
         self.close_connection = False

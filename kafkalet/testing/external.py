@@ -57,7 +57,7 @@ def needs(feature: str) -> NoReturn:
 class ExternalCluster:
     """A running Kafka cluster, with the methods of `kafkalet.Cluster` that a client can provide. Others skip the test.
 
-    Raises RuntimeError if no broker answers at `bootstrap_servers`, and skips the test without confluent-kafka.
+    Raises RuntimeError if no broker responds at `bootstrap_servers`, and skips the test without confluent-kafka.
     """
 
     is_running = True
@@ -143,7 +143,7 @@ class ExternalCluster:
         try:
             return self.admin.list_topics(timeout=timeout)
         except KafkaException as error:
-            raise RuntimeError(f"no broker answers at {self.bootstrap_servers}: {error.args[0].str()}") from error
+            raise RuntimeError(f"no broker responds at {self.bootstrap_servers}: {error.args[0].str()}") from error
 
     def created(self, topic: Topic) -> None:
         """Delete a topic when the test ends."""

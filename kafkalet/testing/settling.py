@@ -84,7 +84,7 @@ def _requests(cluster: EmbeddedCluster) -> Iterator[str]:
             yield f"broker {broker.node.node_id}: a client is connecting"
         if broker.node.purgatory.is_checking:
             broker.node.call_soon(cluster._server.watchers.touch)  # once the requests have been checked
-            yield f"broker {broker.node.node_id}: waiting requests are about to be answered"
+            yield f"broker {broker.node.node_id}: waiting requests are about to complete"
         for connection in broker.connections:
             if (activity := connection.activity) is not None:
                 context = connection.context

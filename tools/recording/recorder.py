@@ -34,7 +34,7 @@ def record(definition: Definition, target: Target, release: str) -> list[Step]:
     for case in replay(transcript, release, target):
         if case.outcome is not Outcome.AS_KAFKA:
             found = "; ".join(map(str, case.differences)) or case.reason
-            raise Unsteady(f"the answer to {case.name!r} was different the second time: {found}")
+            raise Unsteady(f"the response to {case.name!r} was different the second time: {found}")
     return steps
 
 

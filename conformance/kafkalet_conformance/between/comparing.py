@@ -1,8 +1,8 @@
 """Compare two live brokers with random histories of requests.
 
-Both brokers get the same history step by step, on new topics and groups. If two answers differ, the history is shrunk:
-steps and parts of steps are removed as long as the difference remains. Only the first difference of each kind is
-shrunk. The shortest history is written as a scenario with the answers of the first broker.
+Both brokers get the same history step by step, on new topics and groups. If two responses differ, the history is
+shrunk: steps and parts of steps are removed as long as the difference remains. Only the first difference of each kind
+is shrunk. The shortest history is written as a scenario with the responses of the first broker.
 """
 
 import time
@@ -28,13 +28,13 @@ from .shrinking import PATIENCE_S, Shrinker
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """The shortest history found after which two brokers respond differently; `file` has it as a scenario."""
+    """The shortest history that was found to make two brokers respond differently; `file` contains it as a scenario."""
 
     name: str
     steps: list[Step]
     differences: tuple[Difference, ...]
     is_stable: bool
-    """Whether the difference occurs again when the history is repeated, with the same answer of the first broker."""
+    """Whether the difference occurs again when the history is repeated, with the same response of the first broker."""
     file: Path
 
 
@@ -56,10 +56,10 @@ class Comparison:
 
 
 REPORT_S = 2 * PATIENCE_S
-"""The limit for shrinking and recording one difference, also after the end of the comparison."""
+"""The limit for shrinking and recording one difference; it may exceed the limit of the comparison."""
 CLEANING_S = 10
 REACH_S = 15
-"""The time that a broker has for its first answers."""
+"""The time that a broker has for its first responses."""
 
 
 class NotWritten(Exception):
@@ -67,15 +67,15 @@ class NotWritten(Exception):
 
 
 class Unreachable(Exception):
-    """A server does not answer as a broker."""
+    """A server does not respond like a broker."""
 
 
 def reached(address: str, acl: bool = False) -> Target:
-    """Connect to a broker, and ask what it serves. Raises Unreachable."""
+    """Connect to a broker, and request the versions that it serves. Raises Unreachable."""
     try:
         return Target(address, acl, deadline=time.monotonic() + REACH_S)
     except OutOfTime as error:
-        raise Unreachable(f"the broker at {address} did not answer within {REACH_S} s") from error
+        raise Unreachable(f"the broker at {address} did not respond within {REACH_S} s") from error
     except UNUSABLE as error:
         raise Unreachable(f"the broker at {address} cannot be compared: {description(error)}") from error
 
@@ -99,7 +99,7 @@ def fitted(steps: Sequence[Step], versions: Versions) -> Iterator[Step]:
 
 
 def lacks(group: str, first: Target, second: Target, acl: bool) -> str:
-    """Return what a group of histories needs and the brokers lack; "" if they can perform it."""
+    """Return what a group of histories needs but the brokers lack; "" if they can perform it."""
     needs = GROUPS[group]
     if needs.acl != acl:
         return "brokers with an authorizer: add --acl" if needs.acl else "brokers without an authorizer: omit --acl"
@@ -129,10 +129,10 @@ class Comparer:
         self.comparison = Comparison(seed, coverage=self.pair.coverage)
 
     def run(self, groups: Sequence[str], histories: int, limit_s: float, first: int = 0) -> Comparison:
-        """Perform `histories` histories of each group, from number `first` on, for at most `limit_s` seconds.
+        """Perform `histories` histories of each group, beginning with number `first`, for at most `limit_s` seconds.
 
-        If the time is over while a difference is shrunk, this may take `REPORT_S` more. Topics and groups are removed
-        at the end. The comparison also ends if a broker does not accept connections.
+        If the time runs out while a difference is being shrunk, this may take `REPORT_S` more. Topics and groups are
+        removed at the end. The comparison also ends if a broker does not accept connections.
         """
         end = time.monotonic() + limit_s
         try:
@@ -151,7 +151,7 @@ class Comparer:
         return self.comparison
 
     def one(self, group: str, number: int) -> None:
-        """Perform a history, and report its difference if it is the first of its kind."""
+        """Perform a history. If its difference is the first of its kind, report it."""
         comparison, name = self.comparison, f"{group}_{self.comparison.seed}_{number}"
         self.pair.needs = {"brokers": len(self.pair.first.nodes)} if GROUPS[group].brokers > 1 else {}
         try:

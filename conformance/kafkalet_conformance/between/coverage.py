@@ -15,7 +15,7 @@ def _any(name: str, holds: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 
 def _values(value: Any, name: str) -> Iterator[Any]:
-    """Yield the values of all fields of this name in an answer."""
+    """Yield the values of all fields of this name in a response."""
     match value:
         case dict():
             for key, item in value.items():
@@ -44,7 +44,7 @@ STATES: dict[str, Callable[[Any], bool]] = {
     "transaction markers": _any("marker", bool),
     "requests throttled": _any("throttle_time_ms", _is_above(0)),
 }
-"""States that an answer shows."""
+"""States that a response shows."""
 MARKED = (
     "a compacted log", "a log shortened by retention", "small segments", "several waiting requests",
     "duplicate entries in a request", "an election", "a reassignment", "a restart", "SCRAM credentials",
@@ -55,7 +55,7 @@ MARKED = (
 
 @dataclass(slots=True)
 class Coverage:
-    """The answers of a comparison, counted."""
+    """The responses of a comparison, counted."""
 
     responses: int = 0
     versions: dict[str, set[int]] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class Coverage:
     states: Counter[str] = field(default_factory=Counter)
 
     def add(self, step: Step, answer: Any) -> None:
-        """Count a step and the answer of the first broker."""
+        """Count a step and the response of the first broker."""
         if "state" in step:
             self.states[step["state"]] += 1
         if "case" not in step:

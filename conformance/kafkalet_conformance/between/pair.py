@@ -1,4 +1,4 @@
-"""Send the same steps to two brokers or clusters, and find the first step with different answers."""
+"""Send the same steps to two brokers or clusters, and find the first step with different responses."""
 
 import math
 import os
@@ -26,7 +26,7 @@ Versions = dict[int, tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A step with different answers from the two brokers."""
+    """A step with different responses from the two brokers."""
 
     index: int
     """The index of the step."""
@@ -34,7 +34,7 @@ class Found:
     differences: list[Difference]
 
     def kind(self, steps: list[Step]) -> tuple[Any, ...]:
-        """Return what differences of the same kind have in common: API, field, and the values if they are errors."""
+        """Return what all differences of this kind have in common: API, field, and the values if they are errors."""
         step, first = steps[self.index], self.differences[0]
         path = re.sub(r"\[[^]]*\]", "", first.path)
         telling = "error" in path or "connection" in path
@@ -46,9 +46,8 @@ class Found:
 
 
 class Pair:
-    """Two brokers, or clusters with the same ids, that get the same requests. The first one gives the expected answers.
-
-    Steps raise OutOfTime after `deadline`, a time of `time.monotonic`.
+    """Two brokers, or clusters with the same ids, that get the same requests. The responses of the first one are the
+    expected ones. Steps raise OutOfTime after `deadline`, a time of `time.monotonic`.
     """
 
     def __init__(self, first: Target, second: Target) -> None:
@@ -60,7 +59,7 @@ class Pair:
         self.coverage = Coverage()
         self.deadline = math.inf
         self.uniques: set[str] = set()
-        """What is unique in the names of topics and groups that were used."""
+        """The unique parts of the names of topics and groups that were used."""
 
     def first_difference(self, steps: list[Step]) -> Found | None:
         """Run the steps on new topics and return the first difference; raise SetupFailed if a setup step fails."""
@@ -103,13 +102,15 @@ class Pair:
         return matcher.differences(wanted, counts, in_order=step.get("api") == "Fetch")
 
     def placed(self, step: Step, player: Player, answer: Any) -> Any:
-        """Replace the values in an answer of the first broker that differ between brokers by placeholders."""
+        """Return a response of the first broker in which placeholders stand for the values that differ between
+        brokers.
+        """
         placeholders = Placeholders(player, self.first, step.get("bind", ()))
         answer = renamed(answer, {name: literal for literal, name in player.renamed.items()})
         return placeholders.of(compared_part(step, answer, player.names))
 
     def record(self, steps: list[Step]) -> list[Step]:
-        """Return the steps with the answers of the first broker."""
+        """Return the steps with the responses of the first broker."""
         player = self.player(self.first, os.urandom(4).hex(), steps)
         out = []
         try:

@@ -1,4 +1,4 @@
-"""How far a comparison is, while it runs."""
+"""The progress of a running comparison."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -8,12 +8,14 @@ from typing import TextIO
 from .comparing import Comparison
 
 PROGRESS_S = 30
-"""The time between two lines if the output is not a terminal."""
+"""The interval between lines if the output is not a terminal."""
 
 
 @contextmanager
 def progress_on(stream: TextIO | None) -> Iterator[Callable[[Comparison], None]]:
-    """Yield a function that shows how far a comparison is: in one line of a terminal, or now and then in a new line."""
+    """Yield a function that shows the progress of a comparison: in one line of a terminal, or in a new line now and
+    then.
+    """
     is_terminal = stream is not None and stream.isatty()
     shown = time.monotonic()
 

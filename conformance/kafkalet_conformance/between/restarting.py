@@ -1,4 +1,4 @@
-"""Restart a broker with a command of the user."""
+"""Restart a broker with a command that the user specifies."""
 
 import subprocess
 import time
@@ -9,11 +9,11 @@ from kafkalet_conformance.playing.target import Target
 from .comparing import Unreachable, reached
 
 RESTART_S = 120
-"""The time that a broker has for a restart."""
+"""The time limit for a restart."""
 
 
 def restart(command: Sequence[str], target: Target) -> None:
-    """Restart a broker with a command, and wait until it answers. Raises OSError."""
+    """Restart a broker with a command, and wait until it responds. Raises OSError."""
     end = time.monotonic() + RESTART_S
     try:
         subprocess.run(command, check=True, capture_output=True, timeout=RESTART_S)  # noqa: S603 - the user's command

@@ -1,4 +1,4 @@
-"""Shorten a history: remove everything that its difference does not need."""
+"""Shorten a history: remove everything that is not needed to show its difference."""
 
 import copy
 import time
@@ -21,7 +21,7 @@ OPTIONAL = (
 
 
 class Shrinker:
-    """Removes the steps and fields that a difference does not need."""
+    """Removes the steps and fields that are not needed to show a difference."""
 
     def __init__(self, pair: Pair, kind: tuple[Any, ...]) -> None:
         self.pair, self.kind = pair, kind

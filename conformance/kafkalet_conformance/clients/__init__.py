@@ -1,4 +1,4 @@
-"""Judges clients: runs a client against brokers that provoke it, one scenario at a time, and observes what it does.
+"""Judges clients: runs a client against brokers that cause errors, one scenario at a time, and observes what it does.
 
 command.py    starts the client, and collects its lines
 stage.py      a scenario in progress: the brokers, the client, and what the scenario does to them

@@ -1,6 +1,6 @@
 """The command that is judged: a process in its own process group, and the lines that it prints.
 
-The process group is killed when the command ends or its time is up, so that no child survives.
+The process group is killed when the command ends or its time limit has passed, so that no child survives.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ class Command:
     def __init__(
         self, words: Sequence[str], environment: Mapping[str, str], ended: Callable[[], None], directory: str | None
     ) -> None:
-        """Start the command. `ended` is called, in another thread, when the process has ended.
+        """Start the command. When the process has ended, `ended` is called in another thread.
 
         Raises OSError if the command cannot be started.
         """
@@ -37,7 +37,7 @@ class Command:
         self.log: deque[str] = deque(maxlen=MOST_LOG_LINES)
         """The last lines on stdout and stderr."""
         self.was_killed = False
-        """Whether the command had to be killed because its time was up."""
+        """Whether the command had to be killed because its time limit had passed."""
         self._ended = ended
         self._is_over = threading.Event()
         self._lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""The results of a run against a client. Reports read nothing else."""
+"""The results of a run against a client; the only input of the reports."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -33,7 +33,7 @@ _ORDER = list(Verdict)
 
 
 def severity(verdict: Verdict) -> int:
-    """Return a number by which verdicts are sorted, the worst first."""
+    """The sort key of verdicts, the worst first."""
     return _ORDER.index(verdict)
 
 
@@ -93,7 +93,7 @@ class ClientRun:
 
     @property
     def exit_status(self) -> int:
-        """0 if the client is right wherever it was judged, 1 if it is not, 2 if it was not judged at all."""
+        """0 if all verdicts on the client are right, 1 if one is not, 2 if the client was not judged at all."""
         verdicts = [result.verdict for result in self.results]
         if all(verdict in (Verdict.NOT_RUN, Verdict.FAILED) for verdict in verdicts):
             return 2

@@ -56,7 +56,7 @@ class Options(NamedTuple):
     environment: Mapping[str, str]
     """The environment that the command inherits."""
     timeout_s: float = TIMEOUT_S
-    """The time that the command has in each scenario."""
+    """The time limit of the command in each scenario."""
     jobs: int = JOBS
     kafka_version: str = KAFKA_VERSION
     directory: str | None = None
@@ -141,7 +141,8 @@ def _replicated(scenario: Scenario) -> Mapping[str, str | int | bool]:
 
 
 def _create_state_topics(cluster: Cluster, scenario: Scenario) -> None:
-    """Create the internal topics that the client needs, so that its first FindCoordinator takes no longer than others.
+    """Create the internal topics that the client needs, so that its first FindCoordinator does not take longer than
+    later ones.
 
     Called in the event loop of the brokers.
     """
@@ -210,7 +211,9 @@ def _notes(observation: Observation) -> Iterator[str]:
 
 
 def _missed(stage: Stage) -> list[str]:
-    """Return why the scenario could not take place, in one line, and details; empty if it did."""
+    """Return the reason why the scenario could not take place, in one line, and the details; both are empty if
+    it did.
+    """
     lines = [] if stage.missed is None else stage.missed.splitlines()
     for fault in stage.cluster.faults:
         if not fault.fired:

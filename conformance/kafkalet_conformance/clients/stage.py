@@ -30,7 +30,7 @@ NOT_SUPPORTED = 64
 NO_LIBRARY = 69
 """The exit status of a driver whose client is not installed."""
 GRACE_S = 2.0
-"""The time that the command has to end after its time is up, before it is killed."""
+"""How long the command may take to end after its time limit before it is killed."""
 REQUEST_TIMEOUT_MS = 2000
 DELIVERY_TIMEOUT_MS = 25_000
 """Longer than four retries of franz-go, which waits five seconds for new metadata before each."""
@@ -56,7 +56,7 @@ class Stage:
         timeout_s: float,
         directory: str | None = None,
     ) -> None:
-        """`words` is the command, `environment` the environment that it inherits, and `timeout_s` its time limit."""
+        """`words` are the command, `environment` is what it inherits, and `timeout_s` is its time limit."""
         self.scenario = scenario
         self.cluster = cluster
         self.topic: Topic = cluster.topic(TOPIC)
@@ -93,7 +93,7 @@ class Stage:
         return self.topic
 
     def send(self, count: int, partition: int | None = 0) -> None:
-        """Append records with the next numbers as key and value, in batches of one record."""
+        """Append records in batches of one record; key and value are the next number."""
         for number in range(self._sent, self._sent + count):
             self.topic.send(f"{number}", key=f"{number}", partition=partition)
         self._sent += count
@@ -104,7 +104,7 @@ class Stage:
         self.cluster.group(self.scenario.group).seek(offset, TOPIC, partition)
 
     def expect(self, condition: Callable[[Record], object]) -> None:
-        """Expect only the records that meet a condition from a consumer: those in the log, and earlier ones."""
+        """Expect a consumer to return only records that meet a condition, from those in the log and earlier ones."""
         known = self.expected or []
         seen = {(record.partition, record.offset) for record in known}
         more = [record for record in self.topic.records() if (record.partition, record.offset) not in seen]
@@ -207,7 +207,7 @@ class Stage:
 
     @property
     def was_late(self) -> bool:
-        """Whether the client was killed, or has ended only after its time was up."""
+        """Whether the client exceeded its time limit, and was killed or ended late."""
         return self.command is not None and (self.command.was_killed or self.duration_s >= self.timeout_s)
 
     @property
@@ -226,13 +226,13 @@ class Stage:
         return self.cluster.requests.wait_for(*apis, n=n, where=where)
 
     def wait_for_answer(self, api: str, n: int = 1, errors: str | None = None) -> None:
-        """Wait until `n` requests have been answered, with one of the errors if it is given."""
+        """Wait until `n` requests have responses; with `errors`, only responses with one of them count."""
 
         def answered() -> bool:
             found = [request for request in self.cluster.requests.filter(api, errors=errors) if not request.is_waiting]
             return len(found) >= n
 
-        self.wait_until(answered, f"fewer than {n} {api} requests were answered{f' with {errors}' if errors else ''}")
+        self.wait_until(answered, f"fewer than {n} {api} requests got a response{f' with {errors}' if errors else ''}")
 
     def wait_for_end(self) -> None:
         """Wait until the client has ended; the scenario ends with it."""
@@ -255,7 +255,7 @@ class Stage:
         self.cluster.group(self.scenario.group).wait_for_commit(TOPIC, partition, offset)
 
     def wait_until(self, condition: Callable[[], object], what: str) -> None:
-        """Wait until a condition holds, which is looked at after each change and each request."""
+        """Wait until a condition holds. It is checked after each change and each request."""
         wait(self.cluster, lambda: True if condition() else None, None, lambda: what, requests=True)
 
     # What the broker does

@@ -4,6 +4,6 @@ conform     `kafkalet conform`: compares a broker with recorded responses
 between     `kafkalet conform between`: compares two brokers
 client      `kafkalet conform client`: judges a client
 diff        `kafkalet conform diff`: compares two reports
-output      the reports and options that they share
+output reports and options that the commands share
 security    how to connect to a broker
 """

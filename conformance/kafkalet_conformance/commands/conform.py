@@ -182,7 +182,7 @@ def selection(given: dict[str, list[str]]) -> Callable[[], list[Scenario]]:
 def split_names(option: str, texts: Sequence[str]) -> list[str]:
     """Return the names in comma-separated lists. Raises UsageError if there are none."""
     names = [name.strip() for text in texts for name in text.split(",") if name.strip()]
-    if not names:  # no names would select everything
+    if not names:  # an empty list of names would select everything
         raise UsageError(f"--{option} {texts[0]}: expected one name, or several with commas between them")
     return names
 
@@ -315,7 +315,7 @@ def terminated_as_interrupt() -> Iterator[None]:
 
 
 def not_begun(bootstrap: str, against: str) -> Run:
-    """Return a run of which nothing is known yet but the options."""
+    """Return a run of which only the options are known yet."""
     from kafkalet.version import VERSION
     from kafkalet_conformance.results import Run
 

@@ -74,7 +74,7 @@ def output_of(given: dict[str, list[str]]) -> TextIO | None:
 
 def print_lines(lines: Iterable[str], stream: TextIO | None) -> None:
     """Print lines to stdout or stderr. Characters that its encoding lacks are escaped."""
-    if stream is None:  # the process was started without it
+    if stream is None:  # the process was started without this stream
         return
     encoding = stream.encoding or "utf-8"
     try:
@@ -82,7 +82,7 @@ def print_lines(lines: Iterable[str], stream: TextIO | None) -> None:
             print(line.encode(encoding, "backslashreplace").decode(encoding), file=stream)
         stream.flush()
     except BrokenPipeError:
-        # The reader, such as `head`, has seen enough. The interpreter must not fail when it flushes at exit.
+        # The reader, such as `head`, has closed the pipe. The interpreter must not fail when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     except OSError as error:
         raise Failure(f"cannot write the results: {error.strerror}") from error

@@ -1,4 +1,4 @@
-"""Clean up after a run on a shared cluster: remove everything that has the unique part of a scenario in its name.
+"""Clean up after a run on a shared cluster: remove everything whose name contains the unique part of a scenario.
 
 Members are removed from groups, then groups, topics, quotas of users, and configurations of groups and of client
 metrics. Transactional ids and producer ids cannot be removed; Kafka forgets them after a time
@@ -30,7 +30,7 @@ def clean(target: Target, uniques: Iterable[str], deadline: float) -> list[str]:
 
 
 class Cleaner:
-    """Removes what has one of `uniques` in its name, until `deadline`, a time of `time.monotonic`."""
+    """Removes everything whose name contains one of `uniques`, until `deadline`, a time of `time.monotonic`."""
 
     def __init__(self, target: Target, uniques: frozenset[str], deadline: float) -> None:
         self.target, self.uniques, self.deadline = target, uniques, deadline

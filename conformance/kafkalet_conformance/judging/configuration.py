@@ -1,8 +1,8 @@
-"""The properties of a judged broker that influence answers, and that the recorded brokers did not have.
+"""The properties of a judged broker that influence responses, and that differ from those of the recorded brokers.
 
 The recordings come from brokers with Kafka's defaults, except for the properties in `recording/recorded_properties.py`.
-A scenario whose answers depend on a property that differs is not run. Descriptions of configurations are compared
-without the entries that such a property sets. A broker that does not serve DescribeConfigs is assumed to be
+A scenario whose responses depend on a property that differs is not run. Descriptions of configurations are compared,
+except for the entries that such a property sets. A broker that does not serve DescribeConfigs is assumed to be
 configured like the recorded ones.
 """
 
@@ -41,7 +41,7 @@ RECORDED: Mapping[str, str] = {
     "group.initial.rebalance.delay.ms": "0",
     "group.consumer.assignment.interval.ms": "0",
 }
-"""The values with which the answers were recorded."""
+"""The values with which the responses were recorded."""
 NEEDED_BY: Mapping[str, frozenset[str]] = {
     "auto.create.topics.enable": frozenset({"metadata_auto_create"}),
     "default.replication.factor": frozenset({"brokers_placements", "metadata_auto_create"}),
@@ -84,7 +84,7 @@ SAME = (
     ("segment.jitter.ms", "log.roll.jitter.ms", "log.roll.jitter.hours"),
     ("segment.ms", "log.roll.ms", "log.roll.hours"),
 )
-"""Properties of topics and the properties of brokers that set their defaults, if they are not prefixed by `log.`."""
+"""Properties of topics, and the broker properties that set their defaults, unless these have the prefix `log.`."""
 MAX_BATCH = "message.max.bytes"
 BROKER = 4
 DEFAULT = 5
@@ -96,16 +96,18 @@ SET_WHEN_RECORDED = {
 OWN_SOURCES = (1, 7, 8)
 """The sources of values that a topic, client metrics or a group have themselves."""
 UNKNOWN = (ProtocolError, ValueError, LookupError, TypeError, struct.error, OSError, Closed, NoAnswer, OutOfTime)
-"""The errors of a broker that does not tell its configuration."""
+"""The errors of a broker that does not disclose its configuration."""
 
 
 @dataclass(slots=True)
 class Configuration:
-    """The properties of a broker, compared with the recorded ones. `differing` has those of RECORDED that differ."""
+    """The properties of a broker, compared with the recorded ones. `differing` contains those of RECORDED that
+    differ.
+    """
 
     differing: Mapping[str, str] = field(default_factory=dict)
     set_here: frozenset[str] = frozenset()
-    """The properties that this broker sets, and the recorded ones did not, or to another value."""
+    """The properties that this broker sets, but that the recorded brokers did not set, or set to another value."""
     left_out: set[str] = field(default_factory=set)
     """The properties of `set_here` whose values were left out of a comparison."""
 
@@ -135,7 +137,7 @@ class Configuration:
         return ""
 
     def without_set_here(self, answer: Any) -> Any:
-        """Return an answer without the entries of configurations that come from properties that this broker sets."""
+        """Return a response without the entries of configurations that come from properties that this broker sets."""
         if not self.set_here:
             return answer
         match answer:
@@ -185,7 +187,7 @@ def _changed(steps: Iterable[Step]) -> Iterator[str]:
 
 
 def _polled_defaults(steps: Iterable[Step]) -> Iterator[str]:
-    """Yield the properties of which steps await a value that no step sets: the default."""
+    """Yield the properties for which a step waits for a value that no step sets, which is the default."""
     written = set(_written([step.get("body") for step in steps]))
     for step in steps:
         if step["op"] == "poll_until" and step["api"] == "DescribeConfigs" and step["equals"] not in written:
@@ -207,7 +209,7 @@ def _written(body: Any) -> Iterator[Any]:
 
 
 def configuration(target: Target, deadline: float) -> Configuration:
-    """Ask the main broker for its configuration."""
+    """Request the configuration of the main broker."""
     if not serves(target.versions, "DescribeConfigs", 1):
         return Configuration()
     resource = {"resource_type": BROKER, "resource_name": str(target.main), "configuration_keys": None}

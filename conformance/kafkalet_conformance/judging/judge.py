@@ -1,9 +1,10 @@
 """Judge a broker: perform recorded scenarios and collect the results.
 
-Scenarios run in parallel. Those that observe or change the whole cluster run alone, after all others; so do those that
-differed while others ran, and only their answers when alone count. The run has a limit, which is announced before the
-first scenario: each receive ends at this limit at the latest, and scenarios that were not performed by then are
-NOT_RUN. A broker that no longer accepts connections ends the run. What scenarios created is removed at the end.
+Scenarios run in parallel. Those that observe or change the whole cluster run alone, after all others. Scenarios that
+differed while others ran are repeated alone, and only the responses of the repetition count. The run has a limit, which
+is announced before the first scenario: each receive ends at this limit at the latest, and scenarios that were not
+performed by then are NOT_RUN. A broker that no longer accepts connections ends the run. What scenarios created is
+removed at the end.
 """
 
 import math
@@ -47,7 +48,7 @@ FIRST_S, EACH_S = 120.0, 2.0
 """The limit for a run is FIRST_S and EACH_S for each scenario, unless another limit is given."""
 CLEANING_S = 15.0
 SHARE_ALONE = 0.5
-"""The share of the remaining time in which scenarios that differed are repeated alone."""
+"""The fraction of the remaining time for repeating scenarios that differed, alone."""
 PROBE_S = 5.0
 SECURITY_HINT = "; it may expect TLS (--tls) or SASL (--sasl)"
 PROBES, PROBE_PAUSE_S = 3, 0.5
@@ -55,22 +56,23 @@ WITHOUT_LOGIN = {
     *("SaslHandshake", "SaslAuthenticate", "DescribeAcls", "CreateAcls", "DeleteAcls"),
     *("CreateDelegationToken", "RenewDelegationToken", "ExpireDelegationToken", "DescribeDelegationToken"),
 }
-"""APIs whose answers depend on whether the connection is authenticated."""
+"""APIs whose responses depend on whether the connection is authenticated."""
 THROTTLED = "quotas apply to the judge, so that throttle_time_ms is not compared"
 TITLES = {api.title for api in Api}
 
 
 class CannotJudge(Exception):
-    """The run is not possible. The message says why."""
+    """The run is impossible. The message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What to judge, and how. `against` is a recorded release or `nearest`; `only` to `levels` are those of `select`.
+    """What to judge, and how. `against` is a recorded release or `nearest`; `only` to `levels` are the arguments of
+    `select`.
 
     A scenario that differs is performed `repeat` more times. `disposable` allows scenarios that change the
     configuration of the whole cluster. `timeout_s` limits the run; the default depends on the number of scenarios.
-    With `acl`, the broker is the one of the need `acl`, and only its scenarios run.
+    With `acl`, the broker meets the need `acl`, and only scenarios with this need run.
     """
 
     bootstrap: str
@@ -148,7 +150,7 @@ def judge(
 
 
 def told(options: Options) -> dict[str, str]:
-    """Return the options that are not the default ones, as text. Passwords and keys are not among them."""
+    """Return the options that differ from their defaults, as text, without passwords and keys."""
     found = {}
     for field in fields(options):
         value = getattr(options, field.name)
@@ -207,12 +209,12 @@ def read_scenario(path: Path) -> Given:
 
 
 def reach(options: Options) -> Target:
-    """Connect to the broker. Raises CannotJudge if it does not answer."""
+    """Connect to the broker. Raises CannotJudge if it does not respond."""
     limit_s = min(CLEANING_S, options.timeout_s or math.inf)
     try:
         return Target(options.bootstrap, options.acl, deadline=time.monotonic() + limit_s, security=options.security)
     except OutOfTime as error:
-        what = f"the broker did not answer within {limit_s:g} s"
+        what = f"the broker did not respond within {limit_s:g} s"
         raise CannotJudge(f"the broker at {options.bootstrap} cannot be judged: {what}{SECURITY_HINT}") from error
     except (OSError, Closed, NoAnswer, ValueError, LookupError, TypeError) as error:
         hint = "" if not isinstance(error, Closed | NoAnswer) else SECURITY_HINT
@@ -224,12 +226,12 @@ def chosen_release(against: str, target: Target) -> str:
         return nearest(target.versions)
     if against not in recorded_releases():
         recorded = ", ".join([NEAREST, *recorded_releases()])
-        raise CannotJudge(f"there are no recorded answers of release {against}; choose one of {recorded}")
+        raise CannotJudge(f"there are no recorded responses of release {against}; choose one of {recorded}")
     return against
 
 
 class Judging:
-    """One run: its limit, the scenarios in progress, and whether the broker still answers."""
+    """One run: its limit, the scenarios in progress, and whether the broker still responses."""
 
     def __init__(
         self,
@@ -247,7 +249,7 @@ class Judging:
         self.ended = ""
         """Why no more scenarios are performed; "" as long as they are."""
         probed_until = min(self.deadline, time.monotonic() + PROBE_S)
-        # A scenario in a file was recorded with a broker of which only its answers are known.
+        # A scenario in a file was recorded with a broker of which only its responses are known.
         self.configuration = Configuration() if options.file else configuration(target, probed_until)
         target.has_quotas = has_quotas(target, probed_until)
         self.uniques: set[str] = set()
@@ -324,7 +326,9 @@ class Judging:
         return self.repeated(scenario, transcript, is_alone)
 
     def repeated(self, scenario: Scenario, transcript: Transcript, is_alone: bool) -> ScenarioResult:
-        """Perform a scenario, and again if it differs. One that only differs is repeated when it is alone."""
+        """Perform a scenario; if the result is not as recorded, perform it again. A scenario that merely differs is
+        repeated later, alone.
+        """
         began = time.monotonic()
         deadline = min(self.deadline, began + SCENARIO_S)
         attempts = [self.attempt(transcript, deadline)]
@@ -358,7 +362,7 @@ class Judging:
                 self.uniques |= player.uniques
 
     def probe(self) -> None:
-        """End the run if the broker no longer answers."""
+        """End the run if the broker no longer responses."""
         with self.probing:
             reason = ""
             for _ in range(PROBES):
@@ -375,7 +379,7 @@ class Judging:
                 except (OSError, Closed, NoAnswer, OutOfTime, Garbage) as error:
                     reason = description(error)
                 self.stopped.wait(PROBE_PAUSE_S)
-            self.ended = f"the broker stopped answering ApiVersions: {reason}"
+            self.ended = f"the broker no longer responds to ApiVersions: {reason}"
 
 
 def reason_of(outcome: Outcome, cases: Sequence[CaseResult]) -> str:

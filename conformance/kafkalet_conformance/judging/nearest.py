@@ -8,7 +8,7 @@ from kafkalet_conformance.notation.messages import APIS
 
 
 def recorded_releases() -> list[str]:
-    """Return the releases that have recorded answers, the oldest first."""
+    """Return the releases that have recorded responses, the oldest first."""
     releases = {release for each in scenarios().values() for release in each.releases}
     return sorted(releases, key=lambda release: [int(number) for number in release.split(".")])
 
@@ -23,7 +23,7 @@ def distance(served: Mapping[int, tuple[int, int]], release: str) -> tuple[int, 
 
     Both are sums, over the APIs of recorded scenarios that the broker advertises, of the differences between versions.
     An API that the release does not advertise counts as if its versions ended at -1. APIs that only the release
-    advertises are ignored, so that a broker with few APIs is near to the release that it resembles in these.
+    advertises are ignored, so that a broker with few APIs is close to the release that it resembles in those APIs.
     """
     known = advertised(release)
     relevant = {APIS[api] for each in scenarios().values() for api in each.apis}

@@ -1,4 +1,4 @@
-"""Compare several attempts at a scenario: answers that vary between them are unstable.
+"""Compare several attempts at a scenario: responses that vary between them are unstable.
 
 Values that differ between attempts for good reasons are masked: names and ids bound by the scenario, and current times.
 """
@@ -30,7 +30,7 @@ class Attempt:
     player: Player
 
     def signature(self, case: CaseResult) -> tuple[Outcome, str]:
-        """Return what must be equal in all attempts for a case to be stable."""
+        """Return the values that are equal in all attempts if a case is stable."""
         found = [
             (masked_path(each.path, self.player), masked(each.actual, self.player, each.path.rpartition(".")[2]))
             for each in case.differences
@@ -39,7 +39,7 @@ class Attempt:
 
 
 def combined(attempts: Sequence[Attempt]) -> tuple[CaseResult, ...]:
-    """Return the cases of the first attempt; those whose answer varies are UNSTABLE."""
+    """Return the cases of the first attempt; those whose response varies are UNSTABLE."""
     first, *others = attempts
     by_name = [{case.name: (each, case) for case in each.cases} for each in others]
     return tuple(
@@ -82,7 +82,7 @@ def masked(value: Any, player: Player, field: str = "") -> Any:
 
 
 def _is_telling(bound: Any, field: str) -> bool:
-    """Return whether a value of this field must be the bound one, and is not equal to it by chance."""
+    """Return whether a value of this field must be the bound one, rather than equal to it by chance."""
     return field in IDS or (abs(bound) >= LEAST_ID if isinstance(bound, int) else len(bound) > 2)
 
 

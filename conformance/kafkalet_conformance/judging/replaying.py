@@ -1,6 +1,6 @@
-"""Perform a recorded scenario against a broker, and compare each answer with the recorded one.
+"""Perform a recorded scenario against a broker, and compare each response with the recorded one.
 
-A case whose answer cannot be compared is FAILED; the connections are then opened again, and the next step follows.
+A case whose response cannot be compared is FAILED; the connections are then opened again, and the next step follows.
 After `FAILURES` such cases, or if a step of the preparation fails, the remaining cases are FAILED for the same reason.
 """
 
@@ -29,18 +29,19 @@ UNUSABLE = (
     *(ProtocolError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, struct.error, OSError),
     *(Closed, NoAnswer, OutOfTime, SetupFailed),
 )
-"""The errors of a step whose answer cannot be compared."""
+"""The errors of a step whose response cannot be compared."""
 FAILURES = 3
 LAG_S = 2.0
-"""How long a broker may lag behind, in all cases of a scenario together."""
+"""How long a broker may lag behind, summed over all cases of a scenario."""
 MAY_LAG = frozenset(
     {"Metadata", "DescribeAcls", "DescribeClientQuotas", "DescribeConfigs", "DescribeDelegationToken"}
     | {"DescribeTopicPartitions", "DescribeUserScramCredentials", "ListConfigResources"}
     | {"ListGroups", "DescribeGroups", "ConsumerGroupDescribe", "ShareGroupDescribe", "StreamsGroupDescribe"}
 )
-"""APIs that a broker answers from its copy of the cluster metadata, which it updates after the controller has answered
-a change, or from the state of groups that all replicas of `__consumer_offsets` have (GroupCoordinatorService). The
-same is true of records in `__consumer_offsets`."""
+"""APIs that a broker serves from its copy of the cluster metadata, which it updates after the controller has responded
+to a change, or from the state of groups that all replicas of `__consumer_offsets` have (GroupCoordinatorService). The
+same is true of records in `__consumer_offsets`.
+"""
 
 
 def replay(
@@ -103,7 +104,7 @@ def replay(
 
 
 def with_versions(steps: list[Step]) -> list[Step]:
-    """Return the steps with the version of the request in those that receive its answer."""
+    """Return the steps with the version of the request in those that receive its response."""
     versions = {step["id"]: step["version"] for step in steps if step["op"] == "send"}
     return [
         {**step, "version": versions[step["id"]]} if step["op"] == "receive" and step["id"] in versions else step
@@ -129,19 +130,19 @@ def prepared(transcript: Transcript, steps: list[Step], release: str, target: Ta
 
 
 def may_lag(step: Step) -> bool:
-    """Return whether a request reads what a broker may not have received yet, and changes nothing."""
+    """Return whether a request changes nothing, and reads something that a broker may not have received yet."""
     creates = step.get("api") == "Metadata" and step.get("body", {}).get("allow_auto_topic_creation", True)
     is_read = step["op"] == "state_records" or (step["op"] == "request" and step["api"] in MAY_LAG)
     return is_read and not creates and "bind" not in step
 
 
 def description(error: BaseException) -> str:
-    """Return why an answer cannot be compared."""
+    """Return why a response cannot be compared."""
     match error:
         case Closed():
-            return "the broker closed the connection instead of answering"
+            return "the broker closed the connection instead of responding"
         case NoAnswer():
-            return "the broker did not answer in time"
+            return "the broker did not respond in time"
         case OutOfTime():
             return "the time for the scenario is over" + (f": {error}" if str(error) else "")
         case NotAuthenticated():
@@ -171,7 +172,7 @@ def not_compared(step: Step, outcome: Outcome, reason: str) -> CaseResult:
 
 
 def failed(step: Step, reason: str, player: Player | None) -> CaseResult:
-    """Return the result of a case without an answer, with the request and what was received."""
+    """Return the result of a case without a response, with the request and what was received."""
     api = step.get("api", "")
     if player is None:
         return CaseResult(step["case"], api, step.get("version", -1), Outcome.FAILED, reason)
@@ -189,12 +190,12 @@ def failed(step: Step, reason: str, player: Player | None) -> CaseResult:
 
 
 def ordered(transcript: Transcript, api: str) -> InOrder:
-    """Return the arrays of an API's answers whose order is compared."""
+    """Return the arrays whose order is compared in the responses of an API."""
     return IN_ORDER.get(api, False) if transcript.in_order or api == "Fetch" else False
 
 
 def compared(step: Step, answer: Any, player: Player, in_order: InOrder, configuration: Configuration) -> CaseResult:
-    """Compare an answer with the recorded one."""
+    """Compare a response with the recorded one."""
     target = player.target
     expected = with_coordinator_epochs(advertised(resolve(step["expect"], player.names), target), player)
     if player.is_placed:
@@ -224,7 +225,7 @@ def compared(step: Step, answer: Any, player: Player, in_order: InOrder, configu
 
 
 def without_answer(expected: Any, actual: Any) -> str:
-    """Say what happened instead of the answer that Kafka sends; "" if the broker answered or Kafka does not answer."""
+    """Describe what happened instead of Kafka's response; "" if the broker responded or Kafka does not."""
     match expected, actual:
         case {"connection": _}, _:
             return ""

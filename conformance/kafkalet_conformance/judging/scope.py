@@ -1,8 +1,8 @@
-"""What a scenario changes or observes beyond the topics, groups and ids that it creates.
+"""The scope of a scenario: what it changes or observes beyond the topics, groups and ids that it creates.
 
 The scope follows from the steps: `$name` is bound to a value that is unique for the run; a literal name, null, or a
-broker is shared by all users of the cluster. A request that Kafka refused for all of its parts changes nothing,
-except for APIs in ALWAYS.
+broker is shared by all users of the cluster. A request changes nothing if Kafka refused every part of it; the APIs in
+ALWAYS are exceptions.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,7 +20,7 @@ ALWAYS = {
 }
 """APIs whose effect cannot be limited to what a scenario creates.
 
-A recorded refusal does not count: it may come from the recorded cluster, such as its static voters."""
+A recorded refusal does not count: its reason may be the recorded cluster, such as its static voters."""
 LISTS = {
     "ListPartitionReassignments": "topics",
     "ElectLeaders": "topic_partitions",
@@ -37,13 +37,13 @@ class Scope(IntEnum):
     OWN = 0
     """They concern only what the scenario creates."""
     OBSERVES = 1
-    """Their answers depend on what other users of the cluster do at the same time."""
+    """Their responses depend on what other users of the cluster do at the same time."""
     CHANGES = 2
     """They change the configuration of the whole cluster."""
 
 
 def scope(steps: Iterable[Step]) -> Scope:
-    """Return how far the steps of a scenario reach."""
+    """Return the scope of the steps of a scenario."""
     return max((_reach(step) for step in steps if "api" in step and "body" in step), default=Scope.OWN)
 
 
@@ -74,7 +74,7 @@ def _reach(step: Step) -> Scope:
 
 
 def _is_refused(step: Step) -> bool:
-    """Return whether every part of the recorded answer has an error code."""
+    """Return whether every part of the recorded response has an error code."""
     codes = error_codes(step.get("expect"))
     return bool(codes) and all(codes)
 

@@ -1,1 +1,1 @@
-"""Requests, answers and record batches as plain data, and back; see docs/scenario-format.md."""
+"""Requests, responses and record batches as plain data, and back; see docs/scenario-format.md."""

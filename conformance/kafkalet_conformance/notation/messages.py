@@ -1,7 +1,7 @@
-"""Convert plain data to requests, and answers to plain data, using the declarations in `kafkalet.protocol.messages`.
+"""Convert plain data to requests, and responses to plain data, using the declarations in `kafkalet.protocol.messages`.
 
 Field names are those of Kafka's message definitions in snake case, except for a few that scenarios shorten. UUIDs are
-text; `ZERO` is the zero UUID. As on the wire, tagged fields with their default value are omitted.
+text; `ZERO` is the zero UUID. As on the wire, tagged fields with default values are omitted.
 """
 
 import uuid

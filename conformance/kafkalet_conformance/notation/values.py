@@ -1,6 +1,6 @@
 """The notation of bytes in scenarios: keys, values and lists of batches.
 
-A value is a string (UTF-8), null, `{"hex": "00ff"}`, or `{"fill": "x", "size": 1000}`. In decoded answers, bytes that
+A value is a string (UTF-8), null, `{"hex": "00ff"}`, or `{"fill": "x", "size": 1000}`. In decoded responses, bytes that
 are not printable text are hexadecimal, and long values are replaced by their size and SHA-1.
 
 `{"subscription": {"version": 1, "topics": ["t"]}}` and `{"assignment": {"version": 0, "assigned_partitions": [...]}}`
@@ -96,7 +96,7 @@ def _build_one(batch: dict[str, Any]) -> bytes:
 
 
 def parse(data: bytes | None) -> list[dict[str, Any]] | None:
-    """Decode the `records` field of an answer."""
+    """Decode the `records` field of a response."""
     if data is None:
         return None
     out = []

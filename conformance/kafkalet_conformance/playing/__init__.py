@@ -1,1 +1,1 @@
-"""Performs the steps of a scenario against a broker, and compares answers."""
+"""Performs the steps of a scenario against a broker, and compares responses."""

@@ -1,4 +1,4 @@
-"""A connection to a broker, that sends any bytes, keeps those that it receives, and limits how long it waits.
+"""A connection to a broker that can send any bytes, keeps the bytes that it receives, and limits how long it waits.
 
 What the broker sends is untrusted: the size of a response is limited, every receive has a deadline, and a response that
 cannot belong to a request raises Garbage with its first bytes.
@@ -27,19 +27,19 @@ SHOWN_BYTES = 32
 
 
 class Closed(Exception):
-    """The broker closed the connection instead of answering."""
+    """The broker closed the connection instead of responding."""
 
 
 class NoAnswer(Exception):
-    """The broker kept the connection open but did not answer in time."""
+    """The broker kept the connection open but did not respond in time."""
 
 
 class OutOfTime(Exception):
-    """The time for a scenario is over."""
+    """The time limit of a scenario has passed."""
 
 
 class Garbage(ValueError):
-    """The broker sent bytes that are not a response. `data` has the first of them."""
+    """The broker sent bytes that are not a response. `data` contains the first of them."""
 
     def __init__(self, reason: str, data: bytes) -> None:
         super().__init__(reason, data)
@@ -76,7 +76,7 @@ class Connection:
         self.buffer = bytearray()
         self.answers: dict[int, dict[str, Any]] = {}
         self.frames: dict[int, bytes] = {}
-        """The undecoded responses that `answers` has."""
+        """The undecoded forms of the responses in `answers`."""
         self.last_request = b""
         self.last_answer = b""
         credentials = security.credentials if user is None else Credentials("PLAIN", user, user)
@@ -123,7 +123,7 @@ class Connection:
             raise Closed from error
 
     def receive(self, correlation_id: int, timeout_s: float | None = None) -> dict[str, Any]:
-        """Return the answer to a request. Raises NoAnswer after the timeout, Closed, Garbage or OutOfTime."""
+        """Return the response to a request. Raises NoAnswer after the timeout, Closed, Garbage or OutOfTime."""
         deadline = time.monotonic() + (self.timeout_s if timeout_s is None else timeout_s)
         while correlation_id not in self.answers:
             frame = self.receive_frame(deadline)
@@ -133,11 +133,11 @@ class Connection:
         return self.answers.pop(correlation_id)
 
     def put_back(self, correlation_id: int, answer: dict[str, Any]) -> None:
-        """Let a received answer be received again."""
+        """Return a received response to the connection, so that it is received again."""
         self.answers[correlation_id], self.frames[correlation_id] = answer, self.last_answer
 
     def has_answer(self, correlation_id: int, timeout_s: float) -> bool:
-        """Return whether the answer to a request arrives within the timeout."""
+        """Return whether the response to a request arrives within the timeout."""
         try:
             self.put_back(correlation_id, self.receive(correlation_id, timeout_s))
         except NoAnswer:
@@ -145,7 +145,7 @@ class Connection:
         return True
 
     def ask(self, api: str, version: int, body: dict[str, Any]) -> dict[str, Any]:
-        """Send a request and return its answer."""
+        """Send a request and return its response."""
         return self.receive(self.send(api, version, body))
 
     def receive_frame(self, deadline: float) -> bytes:
@@ -178,20 +178,20 @@ class Connection:
         return taken
 
     def _completed(self, frame: bytes) -> tuple[int, Api, int]:
-        """Return the correlation id, API and version of the request that is answered."""
+        """Return the correlation id, API and version of the request to which the frame responds."""
         try:
             return self.in_flight.complete(frame)
         except DecodeError as error:
             raise Garbage(str(error), frame) from error
 
     def _response(self, request: Request, version: int) -> Response:
-        """Send a request, and return its answer before its conversion to plain data."""
+        """Send a request, and return its response before its conversion to plain data."""
         self.receive(self._send(request, version))
         return decode_response(request.API, version, self.last_answer).response
 
 
 def decode_answer(api: str, version: int, frame: bytes) -> dict[str, Any]:
-    """Return an answer as plain data. Raises Garbage if it is not a response of this version."""
+    """Return a response as plain data. Raises Garbage if it is not a response of this version."""
     key = messages.APIS[api]
     try:
         if has_response_tags(key, version) and frame[4]:

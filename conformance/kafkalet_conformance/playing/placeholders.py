@@ -1,4 +1,4 @@
-"""Replace the values in an answer that differ between runs by placeholders."""
+"""Replace the values in a response that differ between runs with placeholders."""
 
 import re
 import time
@@ -31,7 +31,7 @@ def masked_coordinator_record(item: dict[str, Any]) -> dict[str, Any]:
 
 
 class Placeholders:
-    """Replaces the values in an answer that differ between runs by placeholders."""
+    """Replaces the values in a response that differ between runs with placeholders."""
 
     def __init__(self, player: Player, target: Target, just_bound: Iterable[str] = ()) -> None:
         self.target = target
@@ -47,7 +47,7 @@ class Placeholders:
 
     @staticmethod
     def is_recognizable(name: str, value: Any) -> bool:
-        """Return whether a value can be recognized in an answer; epochs and small numbers cannot."""
+        """Return whether a value can be recognized in a response; epochs and small numbers cannot."""
         return isinstance(value, str) or (type(value) is int and value >= 0 and name.startswith(("P", "S")))
 
     def of(self, value: Any, key: str = "") -> Any:
@@ -102,9 +102,8 @@ class Placeholders:
         return out
 
     def time_of_token(self, value: int) -> str:
-        """Return a time as a bound one, or as one that is whole minutes later; "" if there is none.
-
-        Times that the same answer has bound are compared last.
+        """Return the name of the bound time that equals this time, or that is a whole number of minutes earlier; "" if
+        there is none. Times that the same response has bound are compared last.
         """
         for name, bound in reversed(self.times.items()):
             if (later := value - bound) >= 0 and later % MINUTE_MS == 0:

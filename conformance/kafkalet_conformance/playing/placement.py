@@ -30,7 +30,7 @@ BROKERS = (4, 8)
 
 
 def coordinated(steps: Iterable[Step]) -> dict[str, set[int]]:
-    """Return groups and transactional ids as the steps write them, with the kinds of their coordinators."""
+    """Return the groups and transactional ids that occur in the steps, with the kinds of their coordinators."""
     found: dict[str, set[int]] = {}
     for step in steps:
         if step.get("api") not in NOT_ABOUT_GROUPS:
@@ -40,7 +40,7 @@ def coordinated(steps: Iterable[Step]) -> dict[str, set[int]]:
 
 
 def is_about_groups(step: Step) -> bool:
-    """Return whether the coordinator of its groups has to answer a request."""
+    """Return whether a request must go to the coordinator of its groups."""
     api = step.get("api")
     return api == "ListGroups" or (api not in ANYWHERE and any(kind == GROUP for _, kind in _ids(step["body"], None)))
 
@@ -76,7 +76,7 @@ def renamed(value: Any, names: Mapping[str, str], is_id: bool = False) -> Any:
 def with_assignments(
     api: str, body: dict[str, Any], node: int, partitions: Callable[[str], int | None]
 ) -> dict[str, Any]:
-    """Return a request whose new partitions have the broker `node` as only replica.
+    """Return a request that creates partitions with the broker `node` as their only replica.
 
     `partitions` returns the number of partitions of a topic, or None if it does not exist.
     """
@@ -103,7 +103,7 @@ def _enlarged(topic: dict[str, Any], node: int, partitions: Callable[[str], int 
 
 
 def auto_created(steps: Iterable[Step]) -> set[str]:
-    """Return the topics, as the steps write them, that Metadata requests create."""
+    """Return the topics, in the notation of the steps, that Metadata requests create."""
     found: dict[str, set[str]] = {"CreateTopics": set(), "Metadata": set()}
     for step in steps:
         if (api := step.get("api", "")) in found and "body" in step:
@@ -136,7 +136,7 @@ def _is_nameless(value: Any) -> bool:
 
 
 def _is_blank(item: Any) -> bool:
-    """Return whether a group, or the only one of a list, has an empty or a blank name."""
+    """Return whether the name of a group, or of the only group in a list, is empty or blank."""
     match item:
         case str(name) | [str(name)]:
             return not name.strip()
@@ -185,7 +185,7 @@ def _is_single(item: Any) -> bool:
 
 
 def renumbered(value: Any, node: int) -> Any:
-    """Replace the id 1 of the recorded broker by that of the main broker."""
+    """Replace the id 1 of the recorded broker with that of the main broker."""
     match value:
         case dict():
             inner = value.get("resource_type") in BROKERS

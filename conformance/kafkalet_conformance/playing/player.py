@@ -1,7 +1,7 @@
 """Perform the steps of a scenario against a broker: bound names, connections and requests.
 
-Each step is performed by the method for its `op`, which returns the answer in the notation of `expect`. Answers are not
-compared here: judging/ compares them, and recording/ records them.
+Each step is performed by the method for its `op`, which returns the response in the notation of `expect`. Responses are
+not compared here: judging/ compares them, and recording/ records them.
 
 With a broker on a manual clock, a step that waits advances the clock instead of sleeping.
 
@@ -40,23 +40,25 @@ from .tolerances import WAITED
 RETRY_S = 60.0
 PAUSE_MS = 20
 POLL_S = 0.001
-"""How long to wait for an answer before advancing the manual clock by another `PAUSE_MS`."""
+"""How long to wait for a response before advancing the manual clock by another `PAUSE_MS`."""
 ANSWER_S = 15.0
-"""The time that a broker has for an answer, in addition to the wait that the request allows."""
+"""The time that a broker has for a response, in addition to the wait that the request allows."""
 LONGEST_S = 40.0
 COORDINATOR_TRIES = 100
 COORDINATORS = 12
-"""The number of names whose coordinators are asked for, to find a broker that coordinates some names."""
+"""The number of names whose coordinators are looked up to find a broker that coordinates some of them."""
 NOT_YET = frozenset({14, 15, 19, 51})
 """Errors while a coordinator or its topic is not ready or still writes the markers of the previous transaction, and
 while the leader has not received the new in-sync replicas. The broker has changed nothing."""
 LOADING_S = 5.0
-"""How long a request is repeated if a coordinator is not ready that was ready when the answer was recorded."""
+"""How long a request is repeated if its coordinator is not ready, but was ready when the response was recorded."""
 WAITS = frozenset({"max_wait_ms", "timeout_ms", "rebalance_timeout_ms", "session_timeout_ms"})
-"""The fields of requests that let the broker wait."""
+"""The fields of requests that make the broker wait."""
 
 AT_BROKER = re.compile(r"(?P<where>at|not)-(?P<node>\d+|\$\w+)")
-"""The name of a connection to a certain broker, by its id or a name bound to the id; `not` means another broker."""
+"""The name of a connection to a certain broker, given by its id or a name bound to the id; `not` means another
+broker.
+"""
 AS_CLIENT = re.compile(r"as-\$(?P<name>\w+)")
 """The name of a connection whose client id is bound to a name."""
 
@@ -68,7 +70,7 @@ class SetupFailed(Exception):
 
 
 class Sent(NamedTuple):
-    """A request whose answer is received in a later step."""
+    """A request whose response is received in a later step."""
 
     connection: Connection
     correlation_id: int
@@ -88,19 +90,19 @@ class Player:
         self.request_bytes = self.answer_bytes = b""
         """The last request and its response, without their sizes."""
         self.home: int | None = None
-        """The broker of connections whose name has no broker; None means the bootstrap address."""
+        """The broker for connections whose name contains no broker; None means the bootstrap address."""
         self.homes: dict[int, int] = {}
         """The brokers that coordinate the groups and transactional ids of the steps: the home broker, if possible."""
         self.coordinated: dict[str, set[int]] = {}
         """The groups and transactional ids that the home brokers must coordinate."""
         self.is_placed = False
         self.auto_created: set[str] = set()
-        """The topics, as the steps write them, that the cluster creates on brokers of its choice."""
+        """The topics, in the notation of the steps, that the cluster creates on brokers of its choice."""
         self.uniques = {unique}
         """The unique parts in the names of this player."""
         self.renamed: dict[str, str] = {}
         self.enlarged: dict[str, int] = {}
-        """The number of partitions of topics to which CreatePartitions added some."""
+        """The number of partitions of each topic that CreatePartitions has extended."""
         self.may_be_throttled = False
         """Whether quotas apply to the connections, or the steps change quotas."""
         self.transactional_ids: dict[int, str] = {}
@@ -122,7 +124,9 @@ class Player:
                 connection.socket.shutdown(SHUT_RDWR)
 
     def reopen(self) -> None:
-        """Close all connections, because the state of one is unknown. They are opened again when they are needed."""
+        """Close all connections, because the state of one of them is unknown. They are reopened when they are
+        needed.
+        """
         self.close()
         self.waiting.clear()
 
@@ -138,7 +142,7 @@ class Player:
         return perform(step)
 
     def check_time(self, waits_for: str = "") -> None:
-        """Raise OutOfTime if the deadline has passed; `waits_for` says what has not come."""
+        """Raise OutOfTime if the deadline has passed; `waits_for` says what has not arrived."""
         if time.monotonic() >= self.deadline:
             raise OutOfTime(waits_for)
 
@@ -186,13 +190,13 @@ class Player:
             repeated = codes & set(step.get("retry_errors", ())) and time.monotonic() < deadline
             if not repeated and not (codes & unready and time.monotonic() < loaded):
                 break
-            self.wait(PAUSE_MS, f"{step['api']} v{step['version']} is answered with {error_names(codes)}")
+            self.wait(PAUSE_MS, f"{step['api']} v{step['version']} returns {error_names(codes)}")
         self.time(step, answer, began_ms)
         self.bind(step, answer)
         if self.is_placed and step["api"] == "CreatePartitions":
             self.count_partitions(step, answer)
         if step.get("must_succeed") and (codes - {0} or "connection" in answer):
-            raise SetupFailed(f"{step['api']} v{step['version']} must succeed, but the answer is {answer}")
+            raise SetupFailed(f"{step['api']} v{step['version']} must succeed, but the response is {answer}")
         return answer
 
     def op_poll_until(self, step: dict[str, Any]) -> None:
@@ -207,7 +211,7 @@ class Player:
             if at_path(answer, step["path"]) == wanted:
                 return
             self.wait(PAUSE_MS, f"{step['path']} of {step['api']} does not become {wanted!r}")
-        raise SetupFailed(f"{step['path']} of {step['api']} did not become {wanted!r}; last answer: {answer}")
+        raise SetupFailed(f"{step['path']} of {step['api']} did not become {wanted!r}; last response: {answer}")
 
     def op_send(self, step: dict[str, Any]) -> None:
         connection, body = self.connection(self.place_of(step)), self.body(step)
@@ -315,7 +319,7 @@ class Player:
         return {"batches": batches}
 
     def ask(self, name: str, step: dict[str, Any]) -> dict[str, Any]:
-        """Send the request of a step on the connection `name`, and return the answer."""
+        """Send the request of a step on the connection `name`, and return the response."""
         connection, body = self.connection(name), self.body(step)
         self.answer_bytes = b""
         sent = connection.send(step["api"], step["version"], body)
@@ -330,7 +334,7 @@ class Player:
     def coordinator_epoch(self, producer_id: int) -> int | None:
         """Return the coordinator epoch in the markers of a producer: the leader epoch of its coordinator's partition.
 
-        None if the producer has no coordinator, or if the broker does not tell its leader epoch.
+        None if the producer has no coordinator, or if the broker does not return its leader epoch.
         """
         of = self.transactional_ids.get(producer_id)
         if of is None or self.target.versions.get(Api.METADATA, (0, 0))[1] < LEADER_EPOCH_VERSION:
@@ -340,13 +344,13 @@ class Player:
         return self.coordinator_epochs[of]
 
     def receive(self, connection: Connection, sent: int, limit_s: float) -> dict[str, Any]:
-        """Return the answer to a request that was sent. Raises NoAnswer after `limit_s`."""
+        """Return the response to a request that was sent. Raises NoAnswer after `limit_s`."""
         limit_s = limit_s if self.target.clock is None else connection.timeout_s
         try:
             answer = self.receive_within(lambda wait_s: connection.receive(sent, wait_s), limit_s)
         except OutOfTime:
             api, version = connection.in_flight.pending.get(sent, ("the request", ""))
-            raise OutOfTime(f"{api} v{version} is not answered") from None
+            raise OutOfTime(f"{api} v{version} got no response") from None
         self.answer_bytes = connection.last_answer
         return answer
 
@@ -360,7 +364,7 @@ class Player:
                 return receive(POLL_S)
             except NoAnswer:
                 pass
-            # Once the broker has answered another request, only requests that have to wait are unanswered.
+            # Once the broker has responded to another request, only requests that have to wait have no response.
             self.connection("idle").ask("ApiVersions", 0, {})
             try:
                 return receive(POLL_S)
@@ -407,7 +411,7 @@ class Player:
         return body
 
     def place(self, steps: Iterable[dict[str, Any]]) -> None:
-        """Prepare for steps that were recorded with one broker, on a cluster of several."""
+        """Prepare a cluster of several brokers for steps that were recorded with one."""
         self.is_placed, self.coordinated = True, coordinated(steps)
         self.homes = self.coordinating_brokers({kind for kinds in self.coordinated.values() for kind in kinds})
         self.home = self.homes.get(TRANSACTION, self.homes.get(GROUP, self.target.main))
@@ -419,7 +423,7 @@ class Player:
                 self.renamed[text] = text if at_home else f"{text}-{self.unique_of(text, f'{text}-<unique>')}"
 
     def here(self, value: Any) -> Any:
-        """Replace what a recording says about its broker and about groups that do not exist."""
+        """Replace the values in a recording that depend on its broker, and the names of groups that do not exist."""
         if not self.is_placed or self.home is None:
             return value
         return renamed(renumbered(value, self.home), self.renamed)
@@ -438,7 +442,9 @@ class Player:
         return unique
 
     def coordinating_brokers(self, kinds: Iterable[int]) -> dict[int, int]:
-        """Return a broker that coordinates names of each kind: the same one if possible, and then the main broker."""
+        """Return a broker that coordinates names of each kind: one for all kinds if possible, and the main broker if it
+        is among the candidates.
+        """
         names = [f"{self.unique}-{number}" for number in range(COORDINATORS)]
         found = {kind: {self.coordinator(kind, name) for name in names} for kind in kinds}
         common = set(self.target.nodes).intersection(*found.values())
@@ -456,11 +462,11 @@ class Player:
             if answer["error_code"] not in NOT_YET:
                 node: int = answer["node_id"]
                 return node
-            self.wait(PAUSE_MS, f"FindCoordinator is answered with {error_names([answer['error_code']])}")
+            self.wait(PAUSE_MS, f"FindCoordinator returns {error_names([answer['error_code']])}")
 
     def place_of(self, step: dict[str, Any]) -> str:
-        """Return the connection for a step: to the leader of its topic, if the cluster created it by itself, or to the
-        coordinator of its groups, if the home broker coordinates none.
+        """Return the connection for a step: to the leader of its topic if the cluster created the topic automatically,
+        or to the coordinator of its groups if the home broker does not coordinate groups.
         """
         name: str = step.get("conn", "main")
         groups_home = self.homes.get(GROUP, self.home)
@@ -479,14 +485,14 @@ class Player:
     def partition_count(self, topic: str) -> int | None:
         """Return the number of partitions of a topic, or None if it does not exist.
 
-        The metadata of the broker may be older than its answer to CreatePartitions.
+        The broker's metadata may be older than its CreatePartitions response.
         """
         body = {"topics": [{"name": topic}], "allow_auto_topic_creation": False}
         [found] = self.ask("main", {"api": "Metadata", "version": 4, "body": body})["topics"]
         return None if found["error_code"] else max(len(found["partitions"]), self.enlarged.get(topic, 0))
 
     def count_partitions(self, step: dict[str, Any], answer: dict[str, Any]) -> None:
-        """Remember the numbers of partitions that a CreatePartitions request reached."""
+        """Record the numbers of partitions that a CreatePartitions request has set."""
         body = resolve(step["body"], self.names)
         counts = {topic["name"]: topic["count"] for topic in body.get("topics") or ()}
         for result in answer.get("results", ()) if not body.get("validate_only") else ():
@@ -494,14 +500,14 @@ class Player:
                 self.enlarged[result["name"]] = counts[result["name"]]
 
     def bind(self, step: dict[str, Any], answer: dict[str, Any]) -> None:
-        """Bind the names of a step to values in the answer."""
+        """Bind the names of a step to values in the response."""
         if "connection" not in answer:
             self.names |= {name: at_path(answer, path) for name, path in step.get("bind", {}).items()}
             said = {name: at_path(answer, path) for name, path in step.get("bind_said", {}).items()}
             self.names |= {name: value for name, value in said.items() if value is not None}
 
     def time(self, step: dict[str, Any], answer: dict[str, Any], began_ms: int) -> None:
-        """Add to an answer whether the broker waited, if the step has `timing_max_wait_ms`."""
+        """Add to a response whether the broker waited, if the step has `timing_max_wait_ms`."""
         if "timing_max_wait_ms" in step and "connection" not in answer:
             elapsed_ms = self.target.now_ms() - began_ms
             answer["elapsed"] = "waited" if elapsed_ms >= WAITED * step["timing_max_wait_ms"] else "not waited"
@@ -509,15 +515,14 @@ class Player:
 
 
 def answer_limit_s(body: dict[str, Any]) -> float:
-    """Return how long to wait for the answer to a request, from the longest wait that it allows."""
+    """Return how long to wait for the response to a request, based on the longest wait that the request allows."""
     waits = [value for field, value in body.items() if field in WAITS and type(value) is int]
     return min(ANSWER_S + max(0, *waits, 0) / 1000, LONGEST_S)
 
 
 def compared_part(step: dict[str, Any], answer: Any, names: dict[str, Any]) -> Any:
-    """Return the part of an answer to compare: the fields in `only`, and in `keep` lists only items of this scenario.
-
-    Bytes in fields named by `as` are decoded as the given kind.
+    """Return the part of a response to compare: the fields in `only`, and of the lists in `keep`, only items of this
+    scenario. Bytes in the fields of `as` are decoded as the given kind.
     """
     if not isinstance(answer, dict) or "connection" in answer:
         return answer
@@ -541,7 +546,7 @@ def _read(value: Any, kinds: dict[str, str]) -> Any:
 
 
 def at_path(answer: Any, path: str) -> Any:
-    """Return the value at a path such as `topics.0.error_code`, or None if the answer has no such path."""
+    """Return the value at a path such as `topics.0.error_code`, or None if the response has no such path."""
     for part in path.split("."):
         try:
             answer = answer[int(part)] if isinstance(answer, list) else answer[part]
@@ -551,7 +556,7 @@ def at_path(answer: Any, path: str) -> Any:
 
 
 def error_codes(answer: Any) -> list[int]:
-    """Return all values of `error_code` in an answer."""
+    """Return all values of `error_code` in a response."""
     match answer:
         case dict():
             own = [answer["error_code"]] if "error_code" in answer else []

@@ -27,6 +27,6 @@ def from_properties(text: str) -> tuple[Security, str, list[str]]:
         given.setdefault("sasl.jaas.config", login_module_text(mechanism, login))
     bootstrap = given.pop("bootstrap.servers", "")
     security = Security.of(given)
-    if security.credentials and not security.credentials.username:  # its quotas cannot be looked up
+    if security.credentials and not security.credentials.username:  # the quotas of such a user cannot be looked up
         raise InvalidProperty("sasl.mechanism", security.credentials.mechanism, "a user with a name is required")
     return security, bootstrap, sorted(SECURITY_PROPERTIES.unknown(given))

@@ -1,11 +1,11 @@
 """Which steps of a scenario a broker can perform, according to the versions that it advertises.
 
 A request that the broker does not serve is not sent. If it prepares something, it is sent in another version that can
-encode the same request and whose answer has the values that later steps use. Its case is not compared, and neither are
-the cases after it that need its answer or, without another version, the state that it would have created.
+encode the same request and whose response has the values that later steps use. Its case is not compared. Neither are
+later cases that need its response, or the state that it would have created if there is no other version.
 
-A request that the recorded release does not advertise either was recorded for its refusal. It is sent as recorded, and
-it is not compared with a broker that serves it. Raw bytes that Kafka answers by closing the connection are always sent.
+A request that the recorded release does not advertise was recorded for its refusal. It is sent as recorded, and not
+compared if the broker serves it. Raw bytes after which Kafka closes the connection are always sent.
 """
 
 import struct
@@ -29,7 +29,7 @@ SESSION = {"session_id", "session_epoch", "forgotten_topics_data"}
 
 @dataclass(slots=True)
 class Plan:
-    """The steps to perform. `verdicts` has the outcome and reason of each step whose answer is not compared."""
+    """The steps to perform. `verdicts` contains the outcome and reason of each step whose response is not compared."""
 
     steps: list[Step]
     verdicts: dict[int, tuple[Outcome, str]] = field(default_factory=dict)
@@ -43,7 +43,7 @@ def serves(served: Served, api: str, version: int) -> bool:
 
 
 def unserved(served: Served, api: str, version: int) -> str:
-    """Return a text with the version that is not served, and those that are."""
+    """Return a text that names the unsupported version and the supported ones."""
     if APIS[api] not in served:
         return f"{api} v{version}: the broker does not advertise {api}"
     low, high = served[APIS[api]]
@@ -51,7 +51,7 @@ def unserved(served: Served, api: str, version: int) -> str:
 
 
 def plan(steps: list[Step], release: str, served: Served) -> Plan:
-    """Fit the steps that were recorded with a release to a broker."""
+    """Adapt the steps that were recorded with a release to a broker."""
     made = Plan(list(steps))
     known = releases.advertised(release)
     lost: dict[str, str] = {}
@@ -97,7 +97,7 @@ def asked(step: Step) -> tuple[str | None, int]:
 
 
 def leave_out(made: Plan, number: int, lost: dict[str, str], reason: str) -> None:
-    """Skip a step, and record the reason for its case and for the names that it would have bound."""
+    """Skip a step, and record the reason for its case and for the names that the step would have bound."""
     step = made.steps[number]
     made.skipped.add(number)
     for name in (*step.get("bind", ()), *step.get("bind_said", ())):

@@ -33,7 +33,7 @@ class Target:
         self.has_quotas = False
         """Whether quotas apply to the connections, so that the broker may throttle them."""
         self.restart: Callable[[], None] | None = None
-        """Restarts the broker and waits until it answers, if that is possible. Raises OSError."""
+        """Restarts the broker and waits until it responds, if that is possible. Raises OSError."""
         self.acl, self.legacy, self.clock, self.security = acl, legacy, clock, security
         connection, rows = self.connect_to_one(bootstrap_addresses(bootstrap), deadline)
         try:
@@ -61,9 +61,8 @@ class Target:
         return Connection(host, port, user, deadline=deadline, security=self.security)
 
     def connect_to_one(self, addresses: list[tuple[str, int]], deadline: float) -> tuple[Connection, Any]:
-        """Connect to the first of the addresses that answers ApiVersions. It becomes the bootstrap address.
-
-        Return the connection and the versions. The addresses share the time until the deadline.
+        """Connect to the first of the addresses that responds to ApiVersions. It becomes the bootstrap address. Return
+        the connection and the versions. The time until the deadline is divided among the addresses.
         """
         failures: list[Exception] = []
         for number, (self.host, self.port) in enumerate(addresses):

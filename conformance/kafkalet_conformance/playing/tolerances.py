@@ -1,6 +1,5 @@
-"""The table of the differences that are allowed between the answers of a broker and the recorded ones.
-
-Everything that is not listed here is compared exactly. docs/scenario-format.md has the same table.
+"""The table of allowed differences between the responses of a broker and the recorded ones. Everything else is compared
+exactly. docs/scenario-format.md has the same table.
 """
 
 from collections.abc import Container, Iterator, Mapping
@@ -8,7 +7,7 @@ from collections.abc import Container, Iterator, Mapping
 MINUTES_MS = 10 * 60 * 1000
 """How far a time may be from the current time to count as `$NOW`."""
 WAITED = 0.97
-"""An answer that takes this share of the maximum wait counts as "waited"."""
+"""A response that takes this share of the maximum wait counts as "waited"."""
 
 IGNORED: Mapping[str, str] = {
     "throttle_time_ms": "depends on quotas; without quotas it is 0, which is compared separately",
@@ -32,7 +31,7 @@ PLACEHOLDERS: Mapping[str, str] = {
     "$?name": "any number: the broker chooses it, for example a producer id, and later steps use it",
     "$name": "the value that the broker chose or the scenario generated earlier: ids, epochs, sessions, unique names",
 }
-"""The placeholders for varying values in recorded answers, and why the values vary."""
+"""The placeholders for varying values in recorded responses, and why the values vary."""
 
 ORDERS = (
     *("name", "topic", "topic_id", "topic_name", "partition_index", "partition", "index", "group_id", "broker_id"),
@@ -54,7 +53,7 @@ The order of all others depends on hash tables."""
 
 
 def is_ignored(field: str, fields: Container[str]) -> bool:
-    """Return whether a field is not compared, in a struct that has `fields`."""
+    """Return whether a field of a struct with these `fields` is not compared."""
     return field in IGNORED and not (field == "host" and OF_ACL in fields)
 
 
@@ -70,7 +69,7 @@ def table() -> Iterator[str]:
         "| `coordinator_epoch` | is the leader epoch of the coordinator's partition of `__transaction_state`, "
         "which is compared with Metadata |"
     )
-    yield "| `elapsed` | is `waited` for every answer that takes at least 97 % of `timing_max_wait_ms` |"
+    yield "| `elapsed` | is `waited` for every response that takes at least 97 % of `timing_max_wait_ms` |"
     yield f"| order of items with {_listed(ORDERS)} | depends on hash tables |"
     yield f"| order of values in {_listed(SETS)} | depends on hash tables |"
     whole = [api for api, fields in IN_ORDER.items() if fields is True]

@@ -1,6 +1,6 @@
-"""Bound the size of results, and so of reports: a broker may differ in every response, by megabytes each.
+"""Limit the size of results, and thus of reports: every response of a broker may differ by megabytes.
 
-Long values are cut, with a note in place of the rest. Once the cases of a scenario are too large together, only the
+Long values are cut, with a note in place of the rest. Once the cases of a scenario together are too large, only the
 first differences of further cases are kept. `CaseResult.left_out` says what is missing.
 """
 
@@ -26,7 +26,7 @@ SHORT = 100
 
 
 def bounded(result: ScenarioResult) -> ScenarioResult:
-    """Return a result without what is too much for a report."""
+    """Return a result, cut to a size that a report can contain."""
     cases = []
     left = MOST_OF_SCENARIO
     for each in result.cases:
@@ -91,7 +91,7 @@ def cut(value: Any, most: int) -> Any:
 
 
 def _cut_value(value: Any, left: int) -> tuple[Any, int]:
-    """Return a cut value, and how many characters are left for others."""
+    """Return a cut value, and the number of characters that are left for other values."""
     match value:
         case str():
             text = shortened(value, max(min(left, MOST_TEXT), SHORT))

@@ -1,10 +1,10 @@
-"""What changed between two runs, answer by answer.
+"""What changed between two runs, response by response.
 
-An answer is identified by its scenario, its name, its API and its version. A scenario without answers in one of the
-runs is compared as a whole. An answer can be a regression only if both runs judged it. Answers that only the earlier
+A response is identified by its scenario, its name, its API and its version. A scenario without responses in one of the
+runs is compared as a whole. A response can be a regression only if both runs judged it. Responses that only the earlier
 run has are listed as missing, and those that only the later run has as new.
 
-Answers that differ from Kafka in both runs count as changed if other fields differ, or the same fields have other
+Responses that differ from Kafka in both runs count as changed if other fields differ, or the same fields have other
 numbers or types. Text is not compared, because names of topics and ids are different in each run.
 """
 
@@ -21,7 +21,7 @@ from .values import sides
 
 
 class Kind(StrEnum):
-    """How an answer, or a scenario, changed."""
+    """How a response, or a scenario, changed."""
 
     REGRESSION = "regression"
     """It was as Kafka in the earlier run and is not in the later one."""
@@ -63,7 +63,7 @@ class Comparison:
 
     @property
     def exit_status(self) -> int:
-        """0 if nothing that was as Kafka differs now, 1 if something does."""
+        """1 if something that was as Kafka differs now, otherwise 0."""
         return int(bool(self.of(Kind.REGRESSION)))
 
 
@@ -118,7 +118,7 @@ def _kind(old: Answer | None, new: Answer | None) -> Kind | None:
 
 
 def _essence(answer: Answer) -> Any:
-    """Return the differences without what changes when a run is repeated."""
+    """Return the differences, leaving out values that change from run to run."""
     if isinstance(answer, CaseResult):
         places = [(each.path, _comparable(each.actual)) for each in answer.differences]
         return answer.outcome, sorted(places, key=repr)

@@ -1,8 +1,8 @@
 """A run as one HTML page that loads nothing else: page.html with the results in it.
 
-The page receives all text from here: values are already lines, with the names of error codes, because numbers above
-2^53 would lose digits in a browser. It builds the details of an answer when the reader opens them. The only script and
-the only style that a browser may use are those of page.html, by their hashes.
+The page receives all values as lines of text, with the names of error codes, because numbers above 2^53 would lose
+digits in a browser. It builds the details of a response when the reader opens them. The only script and the only style
+that a browser may use are those of page.html, by their hashes.
 """
 
 import base64
@@ -47,7 +47,7 @@ def dumps(run: Run) -> str:
 
 
 def in_script(value: Any) -> str:
-    """Return JSON that can neither end the script element that holds it nor begin a comment in it."""
+    """Return JSON that can neither end the script element that contains it nor begin a comment in it."""
     text = json.dumps(value, separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 

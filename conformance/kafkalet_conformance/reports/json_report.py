@@ -2,8 +2,8 @@
 
 The file is an object with `format` ("kafkalet-conformance"), `format_version` and `counts`, and the fields of the
 dataclass `Run`; objects inside have the fields of their dataclasses. Outcomes are their texts ("as Kafka"), bytes are
-hexadecimal. A difference without `expected` or `actual` is about a field that only the other answer has. Numbers that
-JSON cannot represent are objects such as `{"$float": "nan"}`. `counts` repeats the number of scenarios and answers by
+hexadecimal. A difference without `expected` or `actual` is about a field that only the other response has. Numbers that
+JSON cannot represent are objects such as `{"$float": "nan"}`. `counts` repeats the number of scenarios and responses by
 outcome, and is not read. The version of the format changes when a field changes its meaning or is removed.
 """
 
@@ -36,7 +36,7 @@ def dumps(run: Run) -> str:
 
 
 def counts(run: Run) -> dict[str, dict[str, int]]:
-    """Return the number of scenarios and of answers by outcome."""
+    """Return the number of scenarios and of responses by outcome."""
     return {
         "scenarios": {str(outcome): run.counts()[outcome] for outcome in Outcome},
         "answers": {str(outcome): run.case_counts()[outcome] for outcome in Outcome},
@@ -89,7 +89,7 @@ def encode(value: Any) -> Any:
 
 
 def decode(kind: Any, value: Any, path: str) -> Any:
-    """Return the value of the type `kind` that `encode` turned into `value`."""
+    """Return the value of type `kind` from which `encode` made `value`."""
     if kind is Any:
         return _plain(value)
     if is_dataclass(kind) and isinstance(kind, type):

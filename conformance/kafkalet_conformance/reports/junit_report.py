@@ -1,7 +1,7 @@
-"""A run as JUnit XML: a test suite for each area, and a test case for each answer.
+"""A run as JUnit XML: a test suite for each area, and a test case for each response.
 
-An answer that differs or is unstable is a failure, one that could not be compared an error. A scenario without answers
-is one test case, which is skipped if the scenario was not performed.
+A response that differs or is unstable is a failure; one that could not be compared is an error. A scenario without
+responses is one test case, which is skipped if the scenario was not performed.
 """
 
 import re

@@ -1,6 +1,6 @@
 """The counts of a run by area, API and version.
 
-A scenario counts once in each row that it belongs to, with the outcome of its answers there. A scenario that was
+A scenario counts once in each row that it belongs to, with the outcome of its responses there. A scenario that was
 not performed belongs to all versions of the APIs that it would have used.
 """
 

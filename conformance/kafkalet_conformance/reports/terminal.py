@@ -43,7 +43,7 @@ LEAST_WIDTH = 40
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How text is shown. `verbose` shows whole answers and all cases, `hexadecimal` the bytes as well."""
+    """How text is shown. `verbose` shows whole responses and all cases, `hexadecimal` the bytes as well."""
 
     width: int = 120
     color: bool = False
@@ -144,7 +144,9 @@ def _row(
 
 
 def not_performed(run: Run, style: Style) -> Iterator[str]:
-    """Yield the reasons why scenarios were not performed, and the number of answers that others lack."""
+    """Yield the reasons why scenarios were not performed, and the number of responses of other scenarios that were not
+    compared.
+    """
     for outcome in (Outcome.NOT_SERVED, Outcome.NOT_RUN):
         reasons = Counter(
             result.reason or next((case.reason for case in result.cases if case.outcome is outcome), "")
@@ -159,7 +161,7 @@ def not_performed(run: Run, style: Style) -> Iterator[str]:
         performed = [result for result in run.results if result.outcome not in LEFT_OUT]
         some = Counter(result.scenario.name for result in performed for case in result.cases if case.outcome is outcome)
         if some:
-            yield f"{outcome}: {some.total():,} answers of {_scenarios(len(some))} whose other answers were compared"
+            yield f"{outcome}: {some.total():,} responses of {_scenarios(len(some))} whose others were compared"
 
 
 def _scenarios(count: int) -> str:
@@ -193,7 +195,7 @@ def _sameness(case: CaseResult) -> str:
 
 
 def case_lines(group: list[CaseResult], style: Style) -> Iterator[str]:
-    """Yield the first of the answers with the same differences. The others are only named, unless verbose."""
+    """Yield the first of the responses with the same differences. Unless verbose, the others are only named."""
     for case in group if style.verbose else group[:1]:
         names = [each.name for each in group] if not style.verbose else [case.name]
         known = [each.version for each in group] if not style.verbose else [case.version]

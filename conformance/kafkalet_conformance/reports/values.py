@@ -1,4 +1,4 @@
-"""Values and answers as readable lines.
+"""Values and responses as readable lines.
 
 A value is shown as a tree with one field on each line. The names of error codes follow their numbers, characters that
 a terminal might interpret are escaped, and long values are shortened, with their length.
@@ -19,11 +19,11 @@ NOTHING = "(nothing)"
 ERROR_CODE = "error_code"
 CODES = {int(code): code.name for code in Code}
 ORDERS: tuple[InOrder, ...] = (True, False, frozenset({"topics"}))
-"""The ways in which the arrays of an answer may have been sorted before the comparison."""
+"""The ways in which the arrays of a response may have been sorted before the comparison."""
 
 
 class Row(NamedTuple):
-    """A line of two answers side by side. A side without this line is None."""
+    """A line of two responses side by side. A side without this line is None."""
 
     depth: int
     expected: str | None
@@ -101,19 +101,19 @@ def sides(difference: Difference, limit: int = MAX_TEXT) -> tuple[str, str]:
 
 
 def rows_of(case: CaseResult) -> list[Row]:
-    """Return the expected and the actual answer of a case side by side, in the order in which they were compared."""
-    if case.actual is None and not case.differences:  # no answer
+    """Return the expected and the actual response of a case side by side, in the order in which they were compared."""
+    if case.actual is None and not case.differences:  # no response
         return list(_different(case.expected, MISSING, "", "", 0))
     expected, actual = as_compared(case)
     return rows(expected, actual, {difference.path for difference in case.differences})
 
 
 def as_compared(case: CaseResult) -> tuple[Any, Any]:
-    """Return both answers with their arrays in the order to which the paths of the differences refer."""
+    """Return both responses with their arrays in the order to which the paths of the differences refer."""
     for order in ORDERS:
         try:
             both = normalized(case.expected, order), normalized(case.actual, order)
-        except (TypeError, KeyError):  # an answer with values of unexpected types
+        except (TypeError, KeyError):  # a response with values of unexpected types
             continue
         places = dict(_places(*both, ""))
         if all(places.get(each.path) == (_plain(each.expected), _plain(each.actual)) for each in case.differences):
@@ -126,14 +126,14 @@ def _plain(value: Any) -> Any:
 
 
 def _places(expected: Any, actual: Any, path: str) -> Iterator[tuple[str, tuple[Any, Any]]]:
-    """Yield the paths in two answers with the values there, as the comparison names them."""
+    """Yield the paths in two responses with the values there, as the comparison names them."""
     yield path, (expected, actual)
     for _, one, other, place in _parts_of(expected, actual, path):
         yield from _places(one, other, place)
 
 
 def _parts_of(expected: Any, actual: Any, path: str) -> list[tuple[str, Any, Any, str]]:
-    """Return the label, both values and the path of each part of two objects, or of two arrays."""
+    """Yield the label, both values and the path of each part of two objects or arrays."""
     match expected, actual:
         case dict(), dict():
             return [

@@ -59,7 +59,7 @@ def test_select_leaves_out_scenarios_of_other_releases() -> None:
     assert [scenario.name for scenario in select(release="3.9", only=["lo_v0_empty"])] == ["lo_v0_empty"]
 
 
-def test_select_by_api_returns_scenarios_with_answers_of_one_of_them() -> None:
+def test_select_by_api_returns_scenarios_with_responses_of_one_of_them() -> None:
     found = select(release="4.4", apis=["DescribeQuorum", "ListTransactions"])
     assert {"describe_quorum", "transactions_list"} <= {scenario.name for scenario in found}
     assert all({"DescribeQuorum", "ListTransactions"} & scenario.apis.keys() for scenario in found)

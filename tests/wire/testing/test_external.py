@@ -164,7 +164,7 @@ def test_unknown_attribute_is_an_error(external: ExternalCluster) -> None:
 
 def test_address_without_a_broker_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kafkalet.testing.external.CONNECT_S", 0.2)
-    with pytest.raises(RuntimeError, match=r"no broker answers at 127\.0\.0\.1:1: "):
+    with pytest.raises(RuntimeError, match=r"no broker responds at 127\.0\.0\.1:1: "):
         ExternalCluster("127.0.0.1:1")
 
 

@@ -1,7 +1,7 @@
 """Random histories of requests; a seed always produces the same history.
 
-A group is a function that adds steps to a `History`. Every step is a case, so that every answer is compared. Histories
-are scenarios in the format of docs/scenario-format.md, so that a history with a difference can be replayed.
+A group is a function that adds steps to a `History`. Every step is a case, so that every response is compared.
+Histories are scenarios in the format of docs/scenario-format.md, so that a history with a difference can be replayed.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,7 +1,6 @@
-"""Histories of requests whose fields are all drawn at random, from the declarations of the messages.
-
-Names and ids are usually those of the topics, the group and the producer of the history. Sizes and counts are bounded,
-because a broker would act on them. What would change the broker itself is only validated.
+"""Histories of requests in which every field is random, derived from the declarations of the messages. Names and ids
+are usually those of the topics, the group and the producer of the history. Sizes and counts are bounded, because a
+broker would act on them. Requests that would change the broker itself are only validated.
 """
 
 from collections.abc import Callable
@@ -20,14 +19,14 @@ LEFT_OUT = frozenset({
     "PushTelemetry",  # its errors depend on the time of the last push
 })  # fmt: skip
 ONLY_ERRORS = frozenset({
-    # These list everything, and thereby what other histories have left, or their responses contain new ids.
+    # These list everything, including what other histories have left, or their responses contain new ids.
     "ApiVersions", "DescribeAcls", "DescribeClientQuotas", "DescribeCluster", "DescribeUserScramCredentials",
     "ListConfigResources", "ListGroups", "ListTransactions", "Metadata", "ListPartitionReassignments",
     "JoinGroup", "ConsumerGroupHeartbeat", "InitProducerId", "CreateDelegationToken", "ElectLeaders",
     "DescribeTopicPartitions", "DescribeLogDirs", "DescribeQuorum", "GetTelemetrySubscriptions",
 })  # fmt: skip
 WAITS_MS = (0, 5_000, 5_000, 5_000)
-"""Whether a change is made within a short time is chance; with a time-out of 0, it never is."""
+"""With a short timeout, it would be chance whether a change is made in time; with a timeout of 0, it never is."""
 TEXTS = ("", "a", " ", "ä", "x" * 300, "null")
 NUMBERS = (-2, -1, 0, 0, 1, 1, 2, 5, 100, 127)
 BATCH = {"magic": 2, "records": [{"ts": T0, "key": "k", "value": "v"}]}
@@ -72,7 +71,7 @@ BY_NAME: dict[str, Draw] = {
 NAMES: dict[str, Draw] = {
     "CreateTopics": _one_of("$t0", "$new", "", "a b"), "AlterClientQuotas": _one_of("producer_byte_rate", "nope"),
 }  # fmt: skip
-"""What a field `name` of an API is, where it is not a topic."""
+"""What a field `name` of an API stands for, where it is not a topic."""
 
 
 def any_request(h: History) -> None:
@@ -141,7 +140,7 @@ def scalar(h: History, field: Any, api: str) -> Any:
 
 
 def fits(value: Any, kind: str) -> bool:
-    """Return whether a value can be sent in a field of this kind; a bound name stands for text or for a number."""
+    """Return whether a field of this kind can hold a value; a bound name stands for text or for a number."""
     if value is None:
         return True
     if isinstance(value, str):

@@ -42,7 +42,7 @@ def compaction(h: History) -> None:
         records = [(h.of("a", "b", "c", "d"), h.of("x", "yy", None)) for _ in range(h.of(1, 1, 2, 4))]
         write(h, topic, records, codec=h.of("none", "none", "gzip", "lz4"))
     for _ in range(3):
-        write(h, topic, [("replaced", {"fill": "z", "size": 150})])  # so that the segments before are complete
+        write(h, topic, [("replaced", {"fill": "z", "size": 150})])  # so that the segments before it are complete
     alter(h, topic, min_compaction_lag_ms=0)
     wait_for_offset(h, topic, T0, 1)
     h.step("sleep", ms=SETTLED_MS)
@@ -70,7 +70,7 @@ def write(h: History, topic: str, records: list[tuple[str, Any]], codec: str = "
 
 
 def wait_for_offset(h: History, topic: str, timestamp: int, offset: int) -> None:
-    """Wait until ListOffsets answers an offset."""
+    """Wait until ListOffsets returns an offset."""
     body = {"replica_id": -1, "topics": [one(topic, partition_index=0, timestamp=timestamp)]}
     h.until("ListOffsets", 1, body, "topics.0.partitions.0.offset", offset)
     h.steps[-1]["timeout_ms"] = CLEANED_MS

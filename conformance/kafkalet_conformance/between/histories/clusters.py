@@ -21,7 +21,7 @@ def replicated(h: History) -> str:
 
 
 def at_some_broker(h: History) -> dict[str, Any]:
-    """Return the connection of a request: to a random broker, which may lead the partition or not."""
+    """Return the connection for a request: to a random broker, whether or not it leads the partition."""
     return {"conn": f"at-{h.dice.choice(h.nodes)}"}
 
 
@@ -81,7 +81,7 @@ def settle(h: History) -> None:
 
 
 def elect(h: History) -> None:
-    """Change the order of the replicas, so that another one is preferred, and elect it."""
+    """Change the order of the replicas, so that another one becomes the preferred leader, and elect it."""
     topic, partition = h.dice.choice(h.places)
     replicas = h.dice.sample(list(h.nodes), h.of(2, 3))
     moved = {"name": topic, "partitions": [{"partition_index": partition, "replicas": replicas}]}
@@ -113,7 +113,7 @@ def elections(h: History) -> None:
 
 
 def reassign(h: History) -> None:
-    """Move a partition, cancel a move, or ask for an impossible one."""
+    """Move a partition, cancel a move, or request an impossible one."""
     topic = h.places[0][0]
     entries: list[Step] = []
     for _ in range(h.of(1, 1, 2)):
@@ -146,7 +146,7 @@ def reassignments(h: History) -> None:
 
 
 def restarts(h: History) -> None:
-    """Restart the broker of the bootstrap address, and ask what is left."""
+    """Restart the broker at the bootstrap address, and compare what is left."""
     h.make_topics(1, 2)
     group = h.let("G", "c<unique>.h.G")
     h.coordinator(group)

@@ -1,7 +1,7 @@
 """Histories of consumer groups (KIP-848): members join, leave, change their subscriptions and miss requests.
 
-A member's epoch is bound to `$Ea`, and its last assignment to `$Ha`. Both are taken from every answer, so that a fenced
-member joins again.
+A member's epoch is bound to `$Ea`, and its last assignment to `$Ha`. Both are taken from every response, so that a
+fenced member joins again.
 """
 
 import random

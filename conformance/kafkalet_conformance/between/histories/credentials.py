@@ -1,11 +1,13 @@
-"""Histories of quotas, SCRAM credentials and delegation tokens. They use users and clients of their own."""
+"""Histories of quotas, SCRAM credentials and delegation tokens. Their users and clients are used by no other
+histories.
+"""
 
 from kafkalet_conformance.building import Step
 
 from .history import History
 
 APPLIED_MS = 100
-"""The time in which a change has reached the broker."""
+"""How long a change may take to reach the broker."""
 QUOTAS = ("producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate", "nope")
 
 
@@ -75,7 +77,7 @@ def mechanism(h: History) -> int:
 
 
 def tokens(h: History) -> None:
-    """Create, renew, expire and describe delegation tokens, or be refused by brokers that have none."""
+    """Create, renew, expire and describe delegation tokens. Brokers without tokens refuse the requests."""
     renewer = h.let("r", "c<unique>.h.r")
     created = 0
     for _ in range(h.dice.randint(3, 10)):

@@ -1,7 +1,7 @@
 """Histories of classic groups and of committed offsets: members that join, sync, commit and leave, and other clients.
 
 Joins and syncs may wait for other members, so they happen in rounds: each participating member sends its request on a
-separate connection, then all answers are received. Each member keeps the values of its last answer.
+separate connection, then all responses are received. Each member keeps the values of its last response.
 """
 
 from typing import Any
@@ -88,7 +88,7 @@ def joining(h: History, member: Member, version: int) -> Step:
 
 
 def round_of_joins(h: History, members: list[Member]) -> None:
-    """Let the current members and some new ones join; rarely, leave out one of them."""
+    """Let the current members and some new ones join; occasionally, leave one of them out."""
     taking = [member for member in members if member.is_in or h.chance(0.5)] or members[:1]
     if len(taking) > 1 and h.chance(0.1):
         taking.pop()
@@ -137,7 +137,7 @@ def generation(h: History, member: Member) -> Any:
 
 
 def who(h: History, members: list[Member], version: int, knows_instances: int) -> Step:
-    """Return the identity of a member, or one that is no member."""
+    """Return the id and generation of a member, or of one that does not exist."""
     if not members or h.chance(0.25):
         body: Step = {"member_id": h.of("", "", "", "nobody"), "generation": h.of(-1, -1, -1, 0, 1)}
     else:

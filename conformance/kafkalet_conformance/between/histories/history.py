@@ -68,7 +68,7 @@ HEADER_CHANGES: tuple[Step, ...] = (
 
 
 class NotServed(Exception):
-    """The brokers do not both serve an API, or a version of it, that a history needs."""
+    """A history needs an API, or a version of it, that not both brokers serve."""
 
 
 class History(ScenarioBuilder):
@@ -96,7 +96,9 @@ class History(ScenarioBuilder):
         return self.dice.choice(choices)
 
     def weighted(self, *choices: tuple[int, Callable[[], None]]) -> None:
-        """Perform one of the acts, chosen by weight; nothing if it needs an API that the brokers do not both serve."""
+        """Choose one of the acts by weight and perform it. Do nothing if it needs an API that not both brokers
+        serve.
+        """
         weights, acts = zip(*choices, strict=True)
         length = len(self.steps)
         try:
@@ -159,7 +161,7 @@ class History(ScenarioBuilder):
         return out
 
     def place(self) -> tuple[str, int]:
-        """Return a random partition; rarely one that does not exist."""
+        """Return a random partition, or occasionally one that does not exist."""
         if self.chance(0.03):
             missing: tuple[str, int] = self.of(
                 (self.places[0][0], 9), (self.unknown_topic(), 0), (self.places[0][0], -1)
@@ -253,7 +255,7 @@ class History(ScenarioBuilder):
         self.ask("OffsetForLeaderEpoch", self.version("OffsetForLeaderEpoch", 3), body)
 
     def grouped(self, places: Sequence[tuple[str, Any]], key: str = "name") -> list[Step]:
-        """Group partitions by topic; usually, adjacent partitions of a topic share an entry."""
+        """Group partitions by topic. Usually, adjacent partitions of a topic are combined into one entry."""
         out: list[Step] = []
         for topic, partition in places:
             if out and out[-1][key] == topic and not self.chance(0.1):

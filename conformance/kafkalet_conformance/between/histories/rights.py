@@ -1,8 +1,8 @@
 """Histories of a user whose rights change: ACLs are created and deleted between requests.
 
 Both brokers need the super user admin and the user user (see `Target.acl`). A history starts without ACLs, because an
-earlier one that ended with a difference may have left some. Lists of everything are not compared, because they would
-contain what is left of earlier histories.
+earlier one that ended with a difference may have left some. Lists of all resources are not compared, because they would
+contain leftovers of earlier histories.
 """
 
 from collections.abc import Callable
@@ -45,7 +45,7 @@ OPERATIONS = {
 
 
 class Resources:
-    """The topics, groups and transactional ids of a history, and a name of each kind that nothing has yet."""
+    """The topics, groups and transactional ids of a history, and one unused name of each kind."""
 
     def __init__(self, h: History) -> None:
         h.make_topics(2, 3, dict)
@@ -61,12 +61,12 @@ class Resources:
 
 
 def rights_on_groups(h: History) -> None:
-    """Ask about groups, offsets and transactions."""
+    """Send requests about groups, offsets and transactions."""
     rights(h, (8, ask_group), (8, ask_offsets), (5, ask_consumers), (8, ask_transactions))
 
 
 def rights_on_topics(h: History) -> None:
-    """Ask about topics, their records and configurations, and the cluster."""
+    """Send requests about topics, their records and configurations, and the cluster."""
     rights(h, (12, ask_records), (8, ask_topics), (5, ask_cluster))
 
 
@@ -113,7 +113,7 @@ def create(h: History, what: Resources, prefix: str) -> None:
 
 
 def resource(h: History, what: Resources, kind: int, prefix: str) -> tuple[str, int]:
-    """Return the name of an ACL's resources and its type of pattern."""
+    """Return the resource name and the pattern type of an ACL."""
     if kind == CLUSTER:
         return KAFKA_CLUSTER, LITERAL
     if h.chance(0.15):

@@ -1,6 +1,6 @@
 """Histories of transactions: producers that start, end and are fenced, and commit offsets, with odd ids and epochs.
 
-Like Apache Kafka, kafkalet answers EndTxn before the markers are written. A history therefore waits until the
+Like Apache Kafka, kafkalet responds to EndTxn before the markers are written. A history therefore waits until the
 transaction is complete before it continues.
 """
 
@@ -80,7 +80,7 @@ def init(h: History, producer: Producer, odd: bool = True) -> None:
     if odd:
         body |= {"producer_id": h.of(producer.producer_id, producer.producer_id, NO_ID, -1)}
         body |= {"producer_epoch": h.of(producer.epoch, producer.epoch, producer.epoch - 1, producer.epoch + 1, -1)}
-    if producer.is_open:  # aborts the transaction, and asks the client to retry
+    if producer.is_open:  # aborts the transaction; the error tells the client to retry
         h.ask("InitProducerId", version, body, retry_errors=RETRIED)
         settle(h)
         producer.is_open = False

@@ -6,13 +6,13 @@ from .history import History
 
 WAIT_MS = 3000
 BEGUN_MS = 25
-"""The time after which a request that was sent waits in the broker."""
+"""How long a sent request may take until it waits in the broker."""
 TOLD_MS = 60
-"""The time in which a waiting request is answered if an event completes it."""
+"""How long the response to a waiting request may take after an event has completed it."""
 
 
 def waiting(h: History) -> None:
-    """Let one to four requests wait, change the logs, and compare which of them were answered, and how."""
+    """Let one to four requests wait, change the logs, and compare which of them complete, and with which response."""
     h.make_topics(1, 2, dict)
     topic = h.places[0][0]
     h.write()

@@ -1,4 +1,4 @@
-"""The task of a driver: what the environment variables ask for, and the lines and exit statuses that report it.
+"""The task of a driver, as the environment variables describe it, and the lines and exit statuses that report it.
 
 A driver defines functions for the roles and passes them to `run`:
 
@@ -150,9 +150,10 @@ def task_of(environment: Mapping[str, str]) -> Task:
 
 
 def run(client: str, error_type: type[Exception], **roles: Callable[[Task], bool]) -> NoReturn:
-    """Play the role that KAFKALET_ROLE names, and exit as the contract says: 0 if the role returned True, else 1.
+    """Play the role named by KAFKALET_ROLE, and exit with the status that the contract prescribes: 0 if the role
+    returned True, else 1.
 
-    `error_type` is the type of the client's errors. One that a role does not handle is final, and is reported.
+    `error_type` is the type of the client's errors. An error that a role does not handle is final, and is reported.
     """
     try:
         task = task_of(os.environ)

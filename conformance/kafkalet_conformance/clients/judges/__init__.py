@@ -1,8 +1,8 @@
 """Judges: compare what the client printed and sent with the logs of the brokers.
 
 A record is lost if the client acknowledged it and it is not in the log, or if a consumer skipped it. A record is
-duplicated if it is in the log twice, or was returned twice. The arguments of a judge say which deviations it allows;
-each argument is the reason, which becomes the text of the finding.
+duplicated if it is in the log twice, or was returned twice. The arguments of a judge name the deviations that it
+allows; the value of each is the reason, which becomes the text of the finding.
 
 combining    judges made of other judges
 ending       how the client ended

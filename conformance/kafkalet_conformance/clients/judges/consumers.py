@@ -17,8 +17,8 @@ from .ending import ended, last_log, last_requests
 def consumed(*, redelivery: str | None = None, skipping: str | None = None, error: str | None = None) -> Judge:
     """Judge a consumer: it returns every record that its isolation level shows, once, in order.
 
-    `redelivery` and `skipping` are the reasons why a consumer may return records again, or not return them. `error` is
-    the reason why the client may end with an error instead.
+    `redelivery` and `skipping` are the reasons why a consumer may return records again, or skip them. `error` is the
+    reason why the client may end with an error instead.
     """
 
     def judge(stage: Stage) -> Iterator[Finding]:
@@ -42,7 +42,7 @@ def consumed_or_failed(reason: str) -> Judge:
 
 
 def _visible(stage: Stage) -> dict[int, dict[int, bytes | None]]:
-    """Return the values that the consumer should return, by partition and offset."""
+    """Return the values that the consumer should return, keyed by partition and offset."""
     isolation = stage.scenario.isolation
     records = stage.expected
     if records is None:
@@ -105,7 +105,7 @@ def _short(value: bytes | None) -> str:
 
 
 def _hidden(stage: Stage, record: Returned) -> str:
-    """Describe what the log has at the offset of a record that is not visible."""
+    """Describe what the log contains at the offset of a record that is not visible."""
     batch = next((each for each in _batches(stage, record.partition) if _covers(each, record.offset)), None)
     if batch is None:
         return "no batch has this offset"

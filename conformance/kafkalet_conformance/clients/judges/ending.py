@@ -1,4 +1,4 @@
-"""How the client ended, and the last things that it did before."""
+"""How the client ended, and what it did last."""
 
 from collections.abc import Iterator
 

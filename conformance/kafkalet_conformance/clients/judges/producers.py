@@ -17,8 +17,8 @@ UNKNOWN_PRODUCER = "the broker accepts a later batch first if it does not know t
 def produced(*, failures: str | None = None, duplicates: str | None = None, reordering: str | None = None) -> Judge:
     """Judge a producer: every record is acknowledged and in the log once, in order.
 
-    `failures`, `duplicates` and `reordering` are the reasons why these are allowed. `failures` also allows a missing
-    commit.
+    `failures`, `duplicates` and `reordering` are the reasons why the scenario allows them. `failures` also allows a
+    missing commit.
     """
 
     def judge(stage: Stage) -> Iterator[Finding]:

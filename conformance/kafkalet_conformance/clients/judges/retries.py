@@ -24,8 +24,8 @@ TOO_FAST_MS = 20.0
 def polite(*apis: str, errors: Iterable[str] = ()) -> Judge:
     """Judge the time between retries: after an error, a client waits before it sends a request of the same API again.
 
-    `apis` are judged one by one. Only responses with one of `errors` count; without them, requests that ended with a
-    closed connection.
+    Each of `apis` is judged separately. Only responses with one of `errors` count; without `errors`, only requests that
+    ended with a closed connection.
     """
     wanted = frozenset(errors)
 

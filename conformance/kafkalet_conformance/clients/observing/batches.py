@@ -62,7 +62,7 @@ class BatchSummary(NamedTuple):
 
 
 class _Broken(Exception):
-    """The rest of the batch cannot be understood."""
+    """The rest of the batch cannot be parsed."""
 
 
 def check_records(reading: Reading, start: int, end: int, version: int, path: Path) -> list[BatchSummary]:
@@ -195,7 +195,7 @@ def _has_text_keys(headers: tuple[tuple[str, bytes | None], ...]) -> bool:
 
 
 class _Records:
-    """The records of one batch, which are checked one by one to find what is wrong with them."""
+    """The records of one batch, checked one by one to find the defects."""
 
     def __init__(self, batch: _Batch, payload: bytes, at: int | None, base_timestamp: int) -> None:
         self.batch, self.payload, self.at, self.base_timestamp = batch, payload, at, base_timestamp

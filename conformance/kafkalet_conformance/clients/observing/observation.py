@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kafkalet.testing.cluster import Cluster
 
 KEPT_BYTES = 64 * 1024 * 1024
-"""`Observation.requests` keeps requests and answers up to this size; later requests are only judged and counted."""
+"""`Observation.requests` keeps requests and responses up to this size; later requests are only judged and counted."""
 MOST_FINDINGS = 100
 """How many findings of each rule and severity are kept; the others are counted."""
 
@@ -72,7 +72,7 @@ class Observation:
 
     @property
     def found(self) -> Counter[tuple[str, Severity]]:
-        """The number of findings by rule and severity, including those beyond MOST_FINDINGS of a rule."""
+        """The number of findings by rule and severity, including those that exceed MOST_FINDINGS of a rule."""
         with self._lock:
             self._judge()
             return self._found.copy()
@@ -161,7 +161,7 @@ class Observation:
                 self._add(sent, rule.CLAIM, rule.sent(sent))
 
     def _keep(self, sent: Sent) -> None:
-        """Keep the bytes of a request with its answer, unless there are too many."""
+        """Keep the bytes of a request with its response, unless there are too many."""
         size = sent.size_bytes
         keeps_bytes = self._bytes + size <= KEPT_BYTES
         if keeps_bytes:
@@ -212,8 +212,8 @@ class Observation:
 def observe(cluster: Cluster, most_bytes: int = MOST_BYTES, *, sees_everything: bool = True) -> Iterator[Observation]:
     """Observe the clients of a running cluster. `most_bytes` limits the memory for requests that are not judged yet.
 
-    Without `sees_everything`, clients may use producer ids, member ids and topic ids that they received earlier. This
-    is also the case if clients have sent requests to the cluster before.
+    Without `sees_everything`, or if clients have sent requests to the cluster before, clients may use producer ids,
+    member ids and topic ids that they received earlier.
     """
     observation = Observation(cluster._server, most_bytes, sees_everything=sees_everything)
     cluster._server.call(observation.begin)

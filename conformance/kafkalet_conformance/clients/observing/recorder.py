@@ -2,7 +2,8 @@
 
 The brokers know one hook, the journal, which drops parts of large messages. The recorder takes its place and shares its
 state, so that everything that reads the journal still works. In addition, it keeps each request as a whole, with the
-times at which its bytes arrived and the answer was given. Of the fetched records in an answer, only the sizes are kept.
+times at which its bytes arrived and the response was given. Of the fetched records in a response, only the sizes are
+kept.
 
 The recorder is called in the event loop of the brokers. It keeps at most `most_bytes` until `take` is called; requests
 beyond that are counted, not kept.
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 MOST_BYTES = 64 * 1024 * 1024
 OVERHEAD_BYTES = 1000
 MOST_ANSWER_BYTES = 4 * 1024 * 1024
-"""Larger answers are not kept; their requests are still checked."""
+"""Larger responses are not kept; their requests are still checked."""
 RECORDS_BYTES = 4096
 """Larger parts of Fetch responses are records, which are not kept."""
 
@@ -72,7 +73,7 @@ class Recorded:
 
 
 class Recorder(Journal):
-    """A journal that also records whole requests. It shares the state of the journal that it stands in for."""
+    """A journal that also records whole requests. It shares the state of the journal that it replaces."""
 
     def __init__(self, before: Journal, server: Server, recorded: Recorded) -> None:
         self.__dict__ = before.__dict__
@@ -81,7 +82,7 @@ class Recorder(Journal):
 
     @property
     def before(self) -> Journal:
-        """The journal that this recorder stands in for, with the requests recorded in the meantime."""
+        """The journal that this recorder replaces, with the requests recorded in the meantime."""
         return self._before
 
     @property
@@ -185,7 +186,7 @@ class Recorder(Journal):
         return sent
 
     def _arrived_s(self, context: Context, size: int, served_s: float) -> float:
-        """Return when the last bytes of a request arrived that was blocked; otherwise when it was served."""
+        """Return when the last bytes of a request arrived, if it was blocked, otherwise when it was served."""
         arrivals = self._observer[1].arrivals.get(context)
         if not arrivals:
             return served_s

@@ -1,4 +1,4 @@
-"""One request of a client with its whole bytes, its times and its answer. Messages are decoded on access."""
+"""One request of a client with its whole bytes, its times and its response. Messages are decoded on access."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Fate(Enum):
 
     WAITING = "waiting"
     ANSWERED = "answered"
-    NO_ANSWER = "no answer expected"
+    NO_ANSWER = "no response expected"
     """Produce with acks=0."""
     REFUSED = "connection closed by the broker"
-    LEFT = "connection closed before the answer"
+    LEFT = "connection closed before the response"
 
 
 class Sent:
@@ -44,13 +44,13 @@ class Sent:
         self.served_s = began_s
         """When the broker began to serve it. It is later if the connection was blocked."""
         self.ended_s: float | None = None
-        """When the answer was given, or the connection closed."""
+        """When the response was sent, or the connection was closed."""
         self.fate = Fate.WAITING
         self.answer: Answer | None = None
         self._response: Response | None = None
         self.close_reason = ""
         self.is_altered = False
-        """Whether a fault changed, delayed or dropped the answer on its way: the client may not have seen it."""
+        """Whether a fault changed, delayed or dropped the response on its way: the client may not have seen it."""
 
     def __repr__(self) -> str:
         return f"<Sent {self.place}, {self.fate.value}>"
@@ -98,7 +98,7 @@ class Sent:
 
     @property
     def size_bytes(self) -> int:
-        """The memory for the bytes of the request and the answer."""
+        """The memory for the bytes of the request and the response."""
         answer = self.answer or ()
         return len(self.frame) + sum(len(part) for part in answer if isinstance(part, bytes))
 
@@ -111,7 +111,7 @@ class Sent:
             self.answer = None
 
     def follows(self, other: Sent, margin_s: float = 0.0) -> bool:
-        """Return whether the client sent this request at least `margin_s` after the answer to the other one."""
+        """Return whether the client sent this request at least `margin_s` after the response to `other`."""
         return other.ended_s is not None and self.at_s > other.ended_s + margin_s
 
 
@@ -122,7 +122,7 @@ class Gap(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """A request was answered, or will not be answered."""
+    """A request has got its response, or will get none."""
 
     sent: Sent
 

@@ -64,7 +64,7 @@ def check_request(frame: bytes) -> StrictRequest:
 
 
 def check_embedded(data: bytes, message: type[Message]) -> list[Complaint]:
-    """Check a message that begins with its version, inside of a request. Positions are those in `data`.
+    """Check a message that is embedded in a request and begins with its version. Positions are those in `data`.
 
     An unknown version is read as the newest known version, because newer versions only add fields at the end.
     """

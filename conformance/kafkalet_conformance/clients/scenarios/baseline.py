@@ -1,4 +1,4 @@
-"""Clients that nothing disturbs."""
+"""Clients without any disturbance."""
 
 from kafkalet_conformance.clients.judges import consumed, produced, transformed
 from kafkalet_conformance.clients.scenario import Catalog, Role

@@ -1,4 +1,4 @@
-"""Connections that break, and answers that are lost or late."""
+"""Connections that break, and responses that are lost or late."""
 
 from kafkalet_conformance.clients.judges import all_of, consumed, polite, produced
 from kafkalet_conformance.clients.scenario import Catalog, Play, Role
@@ -7,7 +7,9 @@ from kafkalet_conformance.clients.stage import Stage
 CATALOG = Catalog()
 scenario = CATALOG.scenario
 
-AT_LEAST_ONCE = "without idempotence, a producer that retries after a lost answer writes records twice (at least once)"
+AT_LEAST_ONCE = (
+    "without idempotence, a producer that retries after a lost response writes records twice (at least once)"
+)
 EXPIRED = "the request timeout of some clients also limits the delivery (aiokafka), so that records expire"
 RETRIED = "Sender.handleProduceResponse: a disconnect is retriable (NetworkException)"
 
@@ -31,7 +33,7 @@ scenario(
 
 scenario(
     "produce-answer-lost",
-    "An idempotent producer writes each record once if the connection is closed before the answer.",
+    "An idempotent producer writes each record once if the connection is closed before the response.",
     RETRIED,
     "KIP-98",
     role=Role.PRODUCE,
@@ -41,7 +43,7 @@ scenario(
 
 scenario(
     "produce-answer-lost-acks-1",
-    "A producer with acks=1 and without idempotence loses nothing if the connection is closed before the answer.",
+    "A producer with acks=1 and without idempotence loses nothing if the connection is closed before the response.",
     RETRIED,
     role=Role.PRODUCE,
     judge=produced(duplicates=AT_LEAST_ONCE, reordering=AT_LEAST_ONCE),
@@ -50,7 +52,7 @@ scenario(
 
 scenario(
     "produce-answer-cut-off",
-    "An idempotent producer writes each record once if the connection is closed within the answer.",
+    "An idempotent producer writes each record once if the connection is closed within the response.",
     RETRIED,
     "KIP-98",
     role=Role.PRODUCE,
@@ -60,7 +62,7 @@ scenario(
 
 scenario(
     "produce-no-answer",
-    "An idempotent producer whose request is not answered times out, sends it again, and writes each record once.",
+    "An idempotent producer whose request gets no response times out, sends it again, and writes each record once.",
     "NetworkClient.handleTimedOutRequests (request.timeout.ms); KIP-98",
     role=Role.PRODUCE,
     judge=produced(),
@@ -69,7 +71,7 @@ scenario(
 
 scenario(
     "produce-no-answer-acks-1",
-    "A producer with acks=1 and without idempotence loses nothing if a request is not answered.",
+    "A producer with acks=1 and without idempotence loses nothing if a request gets no response.",
     "NetworkClient.handleTimedOutRequests (request.timeout.ms)",
     role=Role.PRODUCE,
     judge=produced(failures=EXPIRED, duplicates=AT_LEAST_ONCE, reordering=AT_LEAST_ONCE),
@@ -121,7 +123,7 @@ scenario(
 
 scenario(
     "consume-no-answer",
-    "A consumer whose fetch is not answered times out, and fetches again.",
+    "A consumer whose fetch gets no response times out, and fetches again.",
     "NetworkClient.handleTimedOutRequests (request.timeout.ms)",
     role=Role.CONSUME,
     judge=consumed(),
@@ -137,7 +139,7 @@ scenario(
 
 scenario(
     "metadata-answer-cut-off",
-    "A client whose metadata response is incomplete asks again.",
+    "A client whose metadata response is incomplete requests it again.",
     "NetworkClient.DefaultMetadataUpdater.handleServerDisconnect",
     role=Role.CONSUME,
     judge=consumed(),
@@ -182,7 +184,7 @@ def consume_half_closed(stage: Stage) -> None:
 
 @scenario(
     "consume-black-hole",
-    "A consumer whose connection stays open without answers times out, and connects again.",
+    "A consumer whose connection stays open without responses times out, and connects again.",
     "NetworkClient.handleTimedOutRequests (request.timeout.ms)",
     role=Role.CONSUME,
     judge=consumed(),

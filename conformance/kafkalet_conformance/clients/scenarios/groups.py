@@ -97,7 +97,7 @@ def group_unstable_offsets(stage: Stage) -> None:
         [first] = stage.wait_for_request("OffsetFetch")[:1]
         if first.version < STABLE_OFFSETS:
             raise Missed(
-                f"the client sends OffsetFetch v{first.version}; only v{STABLE_OFFSETS} can ask for stable offsets"
+                f"the client sends OffsetFetch v{first.version}; only v{STABLE_OFFSETS} can request stable offsets"
             )
         stage.wait_for_answer("OffsetFetch", n=4, errors="UNSTABLE_OFFSET_COMMIT")
     stage.expect(lambda record: record.offset >= 10)

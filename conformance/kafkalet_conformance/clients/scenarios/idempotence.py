@@ -57,7 +57,7 @@ def produce_duplicate_sequence(stage: Stage) -> None:
 
 @scenario(
     "init-producer-id-retries",
-    "A producer asks for its id again while the coordinator loads, with a backoff between the attempts.",
+    "A producer requests its id again while the coordinator loads, with a backoff between the attempts.",
     "TransactionManager.InitProducerIdHandler: COORDINATOR_LOAD_IN_PROGRESS is retriable",
     role=Role.PRODUCE,
     judge=all_of(produced(), polite("InitProducerId", errors=["COORDINATOR_LOAD_IN_PROGRESS"])),
@@ -117,7 +117,7 @@ def transaction_coordinator_moves(stage: Stage) -> None:
 
 @scenario(
     "transaction-commit-answer-lost",
-    "A transactional producer commits again if the answer to its commit is lost; the transaction is committed once.",
+    "A transactional producer commits again if the response to its commit is lost; the transaction is committed once.",
     "TransactionManager.EndTxnHandler: the request is sent again after a disconnect",
     role=Role.PRODUCE,
     judge=produced(),
@@ -217,7 +217,7 @@ _TRANSFORM = {
 
 @scenario(
     "transform-produce-answer-lost",
-    "A transactional copier writes each input once if the answer to a Produce request is lost.",
+    "A transactional copier writes each input once if the response to a Produce request is lost.",
     "KIP-98",
     **_TRANSFORM,  # type: ignore[arg-type]
 )
@@ -228,7 +228,7 @@ def transform_produce_answer_lost(stage: Stage) -> None:
 
 @scenario(
     "transform-commit-answer-lost",
-    "A transactional copier writes each input once if the answer to its commit is lost.",
+    "A transactional copier writes each input once if the response to its commit is lost.",
     "KIP-98; TransactionManager.EndTxnHandler",
     **_TRANSFORM,  # type: ignore[arg-type]
 )

@@ -1,4 +1,4 @@
-"""Leaders that move, and leader epochs that clients do not know or that are over."""
+"""Leaders that move, and leader epochs that are unknown to clients or outdated."""
 
 from kafkalet_conformance.clients.judges import consumed, produced
 from kafkalet_conformance.clients.scenario import Catalog, Role

@@ -12,7 +12,9 @@ scenario = CATALOG.scenario
 
 
 def _hold_at(stage: Stage, offset: int) -> None:
-    """Let the consumer read everything below an offset, and hold its next fetch: the log changes under it."""
+    """Let the consumer read everything below an offset, and hold its next fetch, so that the log changes during the
+    fetch.
+    """
     stage.held = stage.fault("Fetch", hang=True, times=1, when=fetches_from(offset))
     stage.start()
     stage.held.wait_until_fired()
@@ -49,7 +51,9 @@ def consume_out_of_range_earliest(stage: Stage) -> None:
 
 
 def _continued(stage: Stage) -> Iterator[Finding]:
-    """Judge a consumer that should continue at the end. The log start is allowed: fewer records are skipped."""
+    """Judge a consumer that should continue at the log end. Continuing at the log start is allowed, too: it skips fewer
+    records.
+    """
     first = next((record for record in stage.output.records if LOG_START <= record.offset < LOG_END), None)
     if first is not None and stage.expected is not None:
         stage.expected += [record for record in stage.topic.records() if LOG_START <= record.offset < LOG_END]
@@ -159,7 +163,7 @@ def consume_committed_out_of_range(stage: Stage) -> None:
 
 @scenario(
     "list-offsets-retries",
-    "A consumer asks for the start of a partition again after NOT_LEADER_OR_FOLLOWER.",
+    "A consumer looks up the start of a partition again after NOT_LEADER_OR_FOLLOWER.",
     "OffsetFetcherUtils.handleListOffsetResponse: NOT_LEADER_OR_FOLLOWER is retried after a metadata update",
     role=Role.CONSUME,
     judge=all_of(consumed(), polite("ListOffsets", errors=["NOT_LEADER_OR_FOLLOWER"])),

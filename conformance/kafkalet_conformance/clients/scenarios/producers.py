@@ -1,4 +1,4 @@
-"""Errors that the broker returns to Produce requests: those that a producer retries, and those that it reports."""
+"""Errors in Produce responses: those after which a producer retries, and those that it reports."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -105,7 +105,9 @@ def _with_error(code: int) -> Callable[[Any], None]:
 
 
 def _not_trusted(stage: Stage) -> Iterator[Finding]:
-    """Judge a producer whose first response had an error code that it cannot know. The record was written."""
+    """Judge a producer whose first response had an error code that no client can know, although the record was
+    written.
+    """
     yield from produced(
         failures="an unknown error code means UNKNOWN_SERVER_ERROR, which Java does not retry",
         duplicates="the client retried after an unknown error code, although the record was written",

@@ -133,7 +133,7 @@ def _waited(stage: Stage) -> Iterator[Finding]:
             yield Finding(
                 Verdict.TOO_FAST,
                 f"the client sent a Fetch {gap_ms:.0f} ms after a response with throttle_time_ms={THROTTLE_MS}; "
-                "KIP-219 asks it to wait that long (a broker then mutes the connection, so that nothing is lost)",
+                "KIP-219 requires it to wait that long (a broker then mutes the connection, so that nothing is lost)",
                 (one.text, other.text),
             )
             return

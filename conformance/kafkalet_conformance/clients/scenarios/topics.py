@@ -43,7 +43,7 @@ def consume_missing_topic(stage: Stage) -> None:
 
 @scenario(
     "metadata-leader-not-available",
-    "A client asks for metadata again while a partition has no leader, with a backoff between the requests.",
+    "A client requests metadata again while a partition has no leader, with a backoff between the requests.",
     "MetadataResponse.errors, Metadata.requestUpdate: LEADER_NOT_AVAILABLE is retriable",
     role=Role.PRODUCE,
     judge=all_of(produced(), polite("Metadata", errors=["LEADER_NOT_AVAILABLE"])),
@@ -73,7 +73,9 @@ def produce_topic_recreated(stage: Stage) -> None:
 
 
 def _from_both(stage: Stage) -> Iterator[Finding]:
-    """Judge a consumer whose topic was replaced: what it returns is in the old topic or in the new one."""
+    """Judge a consumer whose topic was replaced: each record that it returns is from the old topic or from the
+    new one.
+    """
     yield from ended(stage)
     if stage.was_late:
         return

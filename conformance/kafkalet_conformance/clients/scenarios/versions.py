@@ -24,7 +24,9 @@ def _consume(stage: Stage) -> None:
 
 
 def _tolerant(judge: Judge, refusal: str | None) -> Judge:
-    """Allow a client to end without a result, or not to end: the Java client waits for a broker that it supports."""
+    """Allow a client to end without a result, or to run forever: the Java client waits for a broker that it
+    supports.
+    """
     return judge if refusal is None else tolerating(judge, refusal, Verdict.HUNG, Verdict.GAVE_UP)
 
 
@@ -52,7 +54,7 @@ for _release, _refusal in RELEASES.items():
 
 @scenario(
     "api-versions-unsupported",
-    "A client whose version of ApiVersions is not supported asks again in a version that is.",
+    "A client whose version of ApiVersions is not supported repeats the request in a version that is.",
     "KIP-511; NetworkClient.handleApiVersionsResponse",
     role=Role.CONSUME,
     judge=consumed(),

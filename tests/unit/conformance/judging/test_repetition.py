@@ -1,4 +1,4 @@
-"""Answers that vary between attempts."""
+"""Responses that vary between attempts."""
 
 import time
 from typing import Any
@@ -38,13 +38,13 @@ def test_case_that_differs_only_once_is_unstable() -> None:
     assert case.reason == "3 attempts: differs (topics[0].offset: expected 1, got 5); as Kafka; as Kafka"
 
 
-def test_unstable_case_has_each_differing_answer_once() -> None:
+def test_unstable_case_has_each_differing_response_once() -> None:
     [case] = combined([attempt(5), attempt(6), attempt(5)])
     assert case.outcome is Outcome.UNSTABLE
     assert [each.actual for each in case.differences] == [5, 6]
 
 
-def test_bound_names_and_ids_do_not_make_an_answer_unstable() -> None:
+def test_bound_names_and_ids_do_not_make_a_response_unstable() -> None:
     [case] = combined([attempt("g-cafe", "cafe", P=4000), attempt("g-beef", "beef", P=5000)])
     assert case.outcome is Outcome.DIFFERS
     [case] = combined([attempt(4000, "cafe", P=4000), attempt(5000, "beef", P=5000)])
@@ -60,7 +60,7 @@ def test_bound_names_and_ids_do_not_make_an_answer_unstable() -> None:
         ("aborted_transactions[producer_id={}]", (7, 8)),
     ],
 )
-def test_bound_names_and_ids_in_paths_do_not_make_an_answer_unstable(path: str, bound: tuple[Any, Any]) -> None:
+def test_bound_names_and_ids_in_paths_do_not_make_a_response_unstable(path: str, bound: tuple[Any, Any]) -> None:
     one, other = bound
     first = attempt(5, "cafe", path.format(one), P=one)
     [case] = combined([first, attempt(5, "beef", path.format(other), P=other)])

@@ -60,7 +60,7 @@ def test_case_that_changes_something_is_performed_in_another_version_but_not_com
     assert (made.steps[0]["version"], "case" in made.steps[0], made.skipped) == (9, False, set())
 
 
-def test_cases_that_need_the_answer_of_a_skipped_one_are_skipped() -> None:
+def test_cases_that_need_the_response_of_a_skipped_one_are_skipped() -> None:
     first = step("Metadata", 12, "one", topics=[{"topic_id": "$t.id"}]) | {"bind": {"x": "topics.0.name"}}
     steps = [first, step("ListOffsets", 5, "two", topics=[{"name": "$x"}]), step("ListOffsets", 5, "three")]
     made = plan(steps, "3.9", OF_39 | {Api.METADATA: (0, 9)})

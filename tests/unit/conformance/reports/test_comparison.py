@@ -11,13 +11,13 @@ from .runs import case, differing, every_outcome, result, run, scenario
 
 
 def kinds(before: list[CaseResult], after: list[CaseResult]) -> list[Kind]:
-    """Return how the answers of a scenario changed."""
+    """Return how the responses of a scenario changed."""
     runs = [run(result(scenario("x"), Outcome.AS_KAFKA, *cases)) for cases in (before, after)]
     return [change.kind for change in compare(*runs).changes]
 
 
 @pytest.mark.parametrize("outcome", [each for each in Outcome if each is not Outcome.AS_KAFKA])
-def test_answer_that_was_as_kafka_and_is_not_is_a_regression(outcome: Outcome) -> None:
+def test_response_that_was_as_kafka_and_is_not_is_a_regression(outcome: Outcome) -> None:
     assert kinds([case()], [case("one", outcome)]) == [Kind.REGRESSION]
     assert kinds([case("one", outcome)], [case()]) == [Kind.FIXED]
 
@@ -27,12 +27,12 @@ def test_same_runs_have_no_changes() -> None:
     assert (comparison.changes, comparison.exit_status) == ((), 0)
 
 
-def test_answers_that_only_one_run_has_are_new_or_missing() -> None:
+def test_responses_that_only_one_run_has_are_new_or_missing() -> None:
     assert kinds([case("a")], [case("a"), differing("b")]) == [Kind.NEW]
     assert kinds([case("a"), case("b")], [case("a")]) == [Kind.MISSING]
 
 
-def test_other_answer_that_is_not_as_kafka_is_a_change() -> None:
+def test_other_response_that_is_not_as_kafka_is_a_change() -> None:
     assert kinds([differing(actual=0)], [differing(actual=5)]) == [Kind.CHANGED]
     assert kinds([differing()], [case("one", Outcome.FAILED)]) == [Kind.CHANGED]
 
@@ -42,7 +42,7 @@ def test_text_that_is_different_in_each_run_is_no_change() -> None:
     assert kinds([first], [second]) == []
 
 
-def test_answers_with_the_same_name_are_compared_in_order() -> None:
+def test_responses_with_the_same_name_are_compared_in_order() -> None:
     assert kinds([case(), differing()], [case(), differing()]) == []
     assert kinds([case(), case()], [case(), differing()]) == [Kind.REGRESSION]
 

@@ -35,7 +35,7 @@ def test_page_allows_only_its_own_script_and_style() -> None:
     assert not re.search(r"https?://|\bsrc=|@import|url\(", page)
 
 
-def test_braces_in_answers_are_not_filled_in() -> None:
+def test_braces_in_responses_are_not_filled_in() -> None:
     page = dumps(run(software="{{DATA}}"))
     assert "<h1>{{DATA}} compared with Kafka 4.4</h1>" in page
 
@@ -65,7 +65,7 @@ def test_equal_lines_far_from_a_difference_are_left_out() -> None:
     assert rows == [17, "f17: 17", "f18: 18", "f19: 19", ["f20: 20", "f20: 0"], "f21: 21", "f22: 22", "f23: 23", 16]
 
 
-def test_large_answers_make_no_large_page() -> None:
+def test_large_responses_make_no_large_page() -> None:
     answer = {"records": [{"offset": number, "value": "x" * 1000} for number in range(2000)]}
     changes = [Difference(f"records[{number}].offset", number, -1) for number in range(2000)]
     actual = {"records": [each | {"offset": -1} for each in answer["records"]]}

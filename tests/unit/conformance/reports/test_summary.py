@@ -34,7 +34,7 @@ def test_run_was_possible_if_something_was_compared() -> None:
     assert not was_possible(run())
 
 
-def test_headline_has_counts_of_scenarios_and_answers() -> None:
+def test_headline_has_counts_of_scenarios_and_responses() -> None:
     assert headline(every_outcome()) == [
         "7 scenarios compared with Kafka 4.4 in 12.5 s: 1 as Kafka, 2 differ, 1 not served, 1 not run, 1 unstable, "
         "1 failed",

@@ -60,10 +60,10 @@ def test_reasons_of_scenarios_that_were_not_performed_are_shown() -> None:
     assert "not run: needs a cluster of 3 brokers (1 scenario)" in shown
 
 
-def test_answers_that_were_not_compared_are_counted() -> None:
+def test_responses_that_were_not_compared_are_counted() -> None:
     cases = [case("a"), case("b", Outcome.NOT_SERVED), case("c", Outcome.NOT_SERVED)]
     shown = text(run(result(scenario("x"), Outcome.AS_KAFKA, *cases)))
-    assert "not served: 2 answers of 1 scenario whose other answers were compared" in shown
+    assert "not served: 2 responses of 1 scenario whose others were compared" in shown
 
 
 def test_notes_are_shown() -> None:
@@ -100,7 +100,7 @@ def test_neighboring_cases_with_the_same_differences_are_shown_once() -> None:
     assert shown.count("expected:") == 1
 
 
-def test_verbose_shows_whole_answers_with_marked_lines() -> None:
+def test_verbose_shows_whole_responses_with_marked_lines() -> None:
     shown = text(run(result(scenario("x"), Outcome.DIFFERS, differing())), Style(verbose=True))
     assert (
         """\

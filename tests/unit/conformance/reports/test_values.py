@@ -1,4 +1,4 @@
-"""Values and answers as readable lines."""
+"""Values and responses as readable lines."""
 
 import pytest
 
@@ -79,7 +79,7 @@ def test_missing_part_has_no_line_on_its_side() -> None:
     assert found == [Row(0, "a:", None, True), Row(1, "b: 1", None, True), Row(1, "c: 2", None, True)]
 
 
-def test_answer_of_another_type_is_shown_on_both_sides() -> None:
+def test_response_of_another_type_is_shown_on_both_sides() -> None:
     assert rows({"a": [1]}, {"a": None}, {"a"}) == [Row(0, "a: [1]", "a: null", True)]
     assert rows([1], None, {""}) == [Row(0, "[1]", "null", True)]
 
@@ -93,12 +93,12 @@ def test_paths_refer_to_sorted_arrays_if_the_order_was_not_compared() -> None:
     assert as_compared(made)[0]["topics"][0]["name"] == "a"
 
 
-def test_answer_that_cannot_be_sorted_is_shown_as_it_is() -> None:
+def test_response_that_cannot_be_sorted_is_shown_as_it_is() -> None:
     made = case("x", Outcome.DIFFERS, Difference("nowhere[3].x", 1, 2), expected=[1, "a"], actual=[None, {}])
     assert as_compared(made) == ([1, "a"], [None, {}])
 
 
-def test_case_without_answer_shows_what_was_expected() -> None:
+def test_case_without_response_shows_what_was_expected() -> None:
     made = CaseResult("x", "Fetch", 4, Outcome.FAILED, "closed", expected={"a": 1})
     assert rows_of(made) == [Row(0, "a: 1", None, True)]
 

@@ -42,7 +42,7 @@ def test_shrinker_removes_unneeded_steps(two_brokers: tuple[Target, Target]) -> 
     steps = history("list_offsets", SEED, 0, "3.9", two_brokers[0].versions).steps
 
     class Odd(Pair):
-        """Reports a difference for every answer to ListOffsets since version 4."""
+        """Reports a difference for every response to ListOffsets since version 4."""
 
         def compare(self, step: Step, players: list[Player], expected: Any, got: Any) -> list[Difference]:
             odd = step.get("api") == "ListOffsets" and step["version"] >= 4

@@ -84,7 +84,7 @@ def test_client_that_sends_a_version_that_is_not_served_violates_the_protocol() 
 
 
 @pytest.mark.parametrize("client", ["kafka_python", "aiokafka", "confluent_kafka"])
-def test_clients_ask_for_versions_and_wait_between_list_offsets(client: str) -> None:
+def test_clients_request_versions_and_wait_between_list_offsets(client: str) -> None:
     result = judged("list-offsets-retries", driver(client))
     assert (result.verdict, result.findings) == (Verdict.CORRECT, [])
 

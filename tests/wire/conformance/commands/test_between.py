@@ -40,12 +40,12 @@ def test_broker_that_does_not_accept_connections_exits_with_2(broker: str, capsy
     assert capsys.readouterr().err.startswith("kafkalet: the broker at 127.0.0.1:1 cannot be compared: no connection")
 
 
-def test_broker_that_does_not_answer_exits_with_2(
+def test_broker_that_does_not_respond_exits_with_2(
     broker: str, silent: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(comparing, "REACH_S", 1)
     assert main(["--between", silent, broker, *SHORT]) == 2
-    assert capsys.readouterr().err == f"kafkalet: the broker at {silent} did not answer within 1 s\n"
+    assert capsys.readouterr().err == f"kafkalet: the broker at {silent} did not respond within 1 s\n"
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_interrupted_comparison_exits_with_130(broker: str, silent: str, number:
         )
         timer = threading.Timer(30, process.kill)
         timer.start()
-        connection, _ = server.accept()  # the command waits for an answer now
+        connection, _ = server.accept()  # the command waits for a response now
         os.kill(process.pid, number)
         _, error = process.communicate()
         timer.cancel()

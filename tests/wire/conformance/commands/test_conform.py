@@ -44,7 +44,7 @@ def conform(*arguments: str, **options: str) -> "subprocess.CompletedProcess[str
     )
 
 
-def test_broker_that_answers_as_kafka_exits_with_0(broker: str) -> None:
+def test_broker_that_responds_like_kafka_exits_with_0(broker: str) -> None:
     done = conform("--bootstrap", broker, "--against", "3.9", *SELECTION)
     assert (done.returncode, done.stderr) == (0, "")
     assert "2 scenarios compared with Kafka 3.9" in done.stdout
@@ -137,7 +137,7 @@ def test_address_is_required() -> None:
         main([])
 
 
-def test_broker_that_does_not_answer_exits_with_2(capsys: pytest.CaptureFixture[str]) -> None:
+def test_broker_that_does_not_respond_exits_with_2(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     assert main(["--bootstrap", f"127.0.0.1:{port}"]) == 2
@@ -285,7 +285,7 @@ def test_broker_that_accepts_connections_and_is_silent_is_named(capsys: pytest.C
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"127.0.0.1:{server.getsockname()[1]}"
         assert main(["--bootstrap", address, "--timeout", "1", *SELECTION]) == 2
-    assert "the broker did not answer within 1 s" in capsys.readouterr().err
+    assert "the broker did not respond within 1 s" in capsys.readouterr().err
 
 
 def test_report_on_a_closed_standard_output_is_refused(broker: str) -> None:

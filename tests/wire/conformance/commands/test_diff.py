@@ -30,7 +30,7 @@ def test_regression_exits_with_1(reports: tuple[str, str]) -> None:
     assert done.stdout.startswith("no longer as Kafka: 1\n  x: Fetch v4 'one': as Kafka -> differs\n")
 
 
-def test_fixed_answer_exits_with_0(reports: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_fixed_response_exits_with_0(reports: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diff", *reversed(reports)]) == 0
     assert capsys.readouterr().out == "fixed: 1\n  x: Fetch v4 'one': differs -> as Kafka\n"
 

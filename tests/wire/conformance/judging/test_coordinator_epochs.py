@@ -29,7 +29,7 @@ def outcomes(broker: kafkalet.Broker, *scenarios: str) -> dict[str, Outcome]:
     return {result.scenario.name: result.outcome for result in run.results}
 
 
-def test_restarted_broker_that_answers_like_kafka_is_as_kafka(restarted: kafkalet.Broker) -> None:
+def test_restarted_broker_that_responds_like_kafka_is_as_kafka(restarted: kafkalet.Broker) -> None:
     assert outcomes(restarted, *MARKED, CHOSEN) == dict.fromkeys((*MARKED, CHOSEN), Outcome.AS_KAFKA)
 
 

@@ -27,7 +27,7 @@ def broker() -> Iterator[kafkalet.Broker]:
         yield broker
 
 
-def test_broker_that_answers_like_kafka_is_as_kafka(broker: kafkalet.Broker) -> None:
+def test_broker_that_responds_like_kafka_is_as_kafka(broker: kafkalet.Broker) -> None:
     run = judge(Options(broker.bootstrap_servers, "3.9", only=("lo_every_version", SCENARIO)))
     assert run.counts() == {Outcome.AS_KAFKA: 2}
     assert run.case_counts()[Outcome.AS_KAFKA] > 20
@@ -64,7 +64,7 @@ def test_run_is_announced_with_what_is_known_of_the_broker(broker: kafkalet.Brok
     assert run.options == {"only": SCENARIO, "jobs": "1", "disposable": ""}
 
 
-def test_each_result_is_told_once(broker: kafkalet.Broker) -> None:
+def test_each_result_is_reported_once(broker: kafkalet.Broker) -> None:
     returned: list[ScenarioResult] = []
     run = judge(Options(broker.bootstrap_servers, "3.9", only=("list_offsets_timestamps",)), returned.append)
     assert sorted(result.scenario.name for result in returned) == [result.scenario.name for result in run.results]
@@ -76,7 +76,7 @@ def test_address_without_broker_cannot_be_judged() -> None:
 
 
 def test_unknown_release_cannot_be_compared_with(broker: kafkalet.Broker) -> None:
-    with pytest.raises(CannotJudge, match=r"no recorded answers of release 1\.0; choose one of nearest, 2\.8, 3\.9"):
+    with pytest.raises(CannotJudge, match=r"no recorded responses of release 1\.0; choose one of nearest, 2\.8, 3\.9"):
         judge(Options(broker.bootstrap_servers, "1.0"))
 
 
@@ -129,9 +129,9 @@ def judged(
 @pytest.mark.parametrize(
     ("spoil", "reason"),
     [
-        (lambda _, response: None, "the broker closed the connection instead of answering"),
-        (lambda _, response: framed(response)[:-3], "the broker did not answer in time"),
-        (lambda _, response: b"", "the broker did not answer in time"),
+        (lambda _, response: None, "the broker closed the connection instead of responding"),
+        (lambda _, response: framed(response)[:-3], "the broker did not respond in time"),
+        (lambda _, response: b"", "the broker did not respond in time"),
         (lambda _, response: b"\xff" * 40, "a response has the size -1, allowed are 0 to 104857600"),
         (lambda _, response: b"\x7f" * 40, "a response has the size 2139062143"),
         (lambda _, response: framed(b"xy"), "a response of 2 bytes has no correlation id; the first bytes are 78 79"),
@@ -150,7 +150,7 @@ def test_broker_that_misbehaves_fails_with_what_was_seen(
     assert all(case.outcome is Outcome.FAILED for case in result.cases)
 
 
-def test_failed_case_has_the_bytes_of_request_and_answer(broker: kafkalet.Broker) -> None:
+def test_failed_case_has_the_bytes_of_request_and_response(broker: kafkalet.Broker) -> None:
     [result] = judged(broker, lambda _, response: framed(response[:5] + b"\x7f" * 30)).results
     case = result.cases[0]
     assert case.request_bytes[:2] == struct.pack(">h", Api.LIST_OFFSETS)
@@ -164,7 +164,7 @@ def test_failing_preparation_fails_all_cases(broker: kafkalet.Broker) -> None:
     assert "CreateTopics" in result.reason
 
 
-def test_answer_that_varies_is_unstable(broker: kafkalet.Broker) -> None:
+def test_response_that_varies_is_unstable(broker: kafkalet.Broker) -> None:
     answered = 0
 
     def spoil(_: int, response: bytes) -> bytes:
@@ -178,7 +178,7 @@ def test_answer_that_varies_is_unstable(broker: kafkalet.Broker) -> None:
     assert result.reason.endswith("; as Kafka; as Kafka")
 
 
-def test_metadata_that_lags_behind_the_controller_is_asked_for_again(broker: kafkalet.Broker) -> None:
+def test_metadata_that_lags_behind_the_controller_is_requested_again(broker: kafkalet.Broker) -> None:
     answered = 0
 
     def spoil(_: int, response: bytes) -> bytes:
@@ -198,7 +198,7 @@ def test_metadata_that_stays_different_differs(broker: kafkalet.Broker, monkeypa
     assert judged(broker, spoil, Api.DESCRIBE_CONFIGS, "describe_configs_keys").counts() == {Outcome.DIFFERS: 1}
 
 
-def test_answer_that_always_differs_is_not_unstable(broker: kafkalet.Broker) -> None:
+def test_response_that_always_differs_is_not_unstable(broker: kafkalet.Broker) -> None:
     [result] = judged(broker, lambda _, response: framed(response[:-7] + b"\x55" + response[-6:]), repeat=2).results
     assert result.outcome is Outcome.DIFFERS
     assert result.cases[0].differences
@@ -240,7 +240,7 @@ def test_dead_broker_ends_the_run(broker: kafkalet.Broker, monkeypatch: pytest.M
         run = judge(Options(garbage.bootstrap_servers, "3.9", only=("list_offsets_timestamps",), jobs=1))
     assert run.results[0].outcome is Outcome.FAILED
     assert {result.outcome for result in run.results[1:]} == {Outcome.NOT_RUN}
-    assert run.results[1].reason.startswith("the broker stopped answering ApiVersions: no connection")
+    assert run.results[1].reason.startswith("the broker no longer responds to ApiVersions: no connection")
 
 
 def test_run_ends_scenarios_at_its_limit(broker: kafkalet.Broker) -> None:
@@ -251,7 +251,7 @@ def test_run_ends_scenarios_at_its_limit(broker: kafkalet.Broker) -> None:
     assert run.results[-1].reason == "the time for the run is over"
 
 
-def test_main_broker_that_coordinates_nothing_is_not_asked() -> None:
+def test_main_broker_that_coordinates_nothing_gets_no_coordinator_requests() -> None:
     config = {"offsets.topic.replication.factor": 2, "transaction.state.log.replication.factor": 2}
     only = ("group_describe", "transactions_offsets_refused")
     with kafkalet.Cluster(2, version="3.9", config=config | {"auto.leader.rebalance.enable": False}) as cluster:
@@ -282,7 +282,7 @@ def test_scenario_keeps_its_limit_and_says_what_timed_out(
     monkeypatch.setattr(judging, "SCENARIO_S", 0.3)
     [result] = judged(broker, lambda *_: b"", Api.LIST_OFFSETS, repeat=2).results
     assert result.outcome is Outcome.FAILED
-    assert result.reason.endswith("the time for the scenario is over: ListOffsets v5 is not answered")
+    assert result.reason.endswith("the time for the scenario is over: ListOffsets v5 got no response")
 
 
 @pytest.mark.parametrize(
@@ -292,7 +292,7 @@ def test_scenario_keeps_its_limit_and_says_what_timed_out(
             1,
             "step 5, FindCoordinator: the time for the scenario is over: error_code of FindCoordinator does not",
         ),
-        (2, "the coordinator is not found: the time for the scenario is over: FindCoordinator is answered with "),
+        (2, "the coordinator is not found: the time for the scenario is over: FindCoordinator returns "),
     ],
 )
 def test_coordinator_that_is_never_available_ends_the_scenario(

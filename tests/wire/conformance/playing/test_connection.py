@@ -24,7 +24,7 @@ def ends() -> Iterator[tuple[Connection, socket.socket]]:
 API_VERSIONS_0 = struct.pack(">hihhh", 0, 1, 18, 0, 4)
 
 
-def test_answers_are_found_by_their_correlation_id(ends: tuple[Connection, socket.socket]) -> None:
+def test_responses_are_found_by_their_correlation_id(ends: tuple[Connection, socket.socket]) -> None:
     connection, broker = ends
     first, second = connection.send("ApiVersions", 0, {}), connection.send("ApiVersions", 0, {})
     for number in (second, first):
@@ -34,7 +34,7 @@ def test_answers_are_found_by_their_correlation_id(ends: tuple[Connection, socke
     assert connection.receive(second)["api_keys"] == [{"api_key": 18, "min_version": 0, "max_version": 4}]
 
 
-def test_answer_that_was_put_back_is_received_again(ends: tuple[Connection, socket.socket]) -> None:
+def test_response_that_was_put_back_is_received_again(ends: tuple[Connection, socket.socket]) -> None:
     connection, broker = ends
     sent = connection.send("ApiVersions", 0, {})
     broker.sendall(struct.pack(">ii", 4 + len(API_VERSIONS_0), sent) + API_VERSIONS_0)
@@ -72,7 +72,7 @@ def test_broker_that_closes_is_reported(ends: tuple[Connection, socket.socket]) 
         connection.receive(number, 5)
 
 
-def test_part_of_an_answer_is_no_answer(ends: tuple[Connection, socket.socket]) -> None:
+def test_part_of_a_response_is_no_response(ends: tuple[Connection, socket.socket]) -> None:
     connection, broker = ends
     number = connection.send("ApiVersions", 0, {})
     broker.sendall(b"\0\0\0\x20\0")

@@ -72,7 +72,7 @@ def test_cell_shows_its_scenarios(page: "Page") -> None:
     expect(scenarios(page)).to_have_count(7)
 
 
-def test_scenario_shows_request_and_both_answers_with_differing_lines_marked(page: "Page") -> None:
+def test_scenario_shows_request_and_both_responses_with_differing_lines_marked(page: "Page") -> None:
     details = opened_details(page, "codes")
     assert "The claim of codes." in details.inner_text()
     assert "9223372036854775807" in details.get_by_role("region", name="Request", exact=True).inner_text()

@@ -89,7 +89,7 @@ class ConsumerMembers(Rule):
             if request.member_epoch >= 0:
                 told = {response.member_epoch, 0}
                 member.epochs = told if is_known else member.epochs | told
-                member.why = f"the answer to {sent.place} told it"
+                member.why = f"the response to {sent.place} contained it"
             if response.assignment is not None:
                 member.assigned |= {
                     (topic.topic_id, each)
@@ -97,7 +97,7 @@ class ConsumerMembers(Rule):
                     for each in topic.partitions
                 }
         elif response.error_code in _FENCED and is_known:
-            member.epochs, member.why = {0}, f"the answer to {sent.place} is {Code(response.error_code).name}"
+            member.epochs, member.why = {0}, f"the response to {sent.place} is {Code(response.error_code).name}"
         yield from ()
 
 

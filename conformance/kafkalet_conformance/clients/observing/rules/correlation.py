@@ -1,7 +1,7 @@
-"""Correlation ids: the answers of a connection are matched by them.
+"""Correlation ids: the responses of a connection are matched by them.
 
-They need not increase: the Java client numbers its requests for all connections together, and sends those to a node
-that is not connected yet later than others.
+They need not increase: the Java client numbers the requests of all connections together, and delays those to a node
+that is not connected yet.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class CorrelationIds(Rule):
 
     CLAIM = Claim(
         "correlation-unique",
-        "A correlation id belongs to only one unanswered request of a connection.",
+        "A correlation id belongs to only one request in flight on a connection.",
         "Kafka protocol guide, InFlightRequests",
     )
 
@@ -34,7 +34,7 @@ class CorrelationIds(Rule):
         latest = self._sent.setdefault(sent.connection, {})
         earlier = latest.get(number)
         if earlier is not None and earlier.fate is not Fate.NO_ANSWER and not sent.follows(earlier):
-            yield f"the id {number} is also that of {earlier.place}, which was not answered yet"
+            yield f"the id {number} is also that of {earlier.place}, which has no response yet"
         latest[number] = sent
         if len(latest) > _KEPT:
             del latest[next(iter(latest))]

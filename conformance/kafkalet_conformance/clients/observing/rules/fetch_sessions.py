@@ -1,7 +1,7 @@
 """Fetch sessions: ids, epochs and forgotten partitions (KIP-227).
 
-A full fetch (epoch 0) asks for a session. The broker answers with an id, and the client sends that id with the epochs
-1, 2, 3, and so on. Epoch -1 ends the session, and epoch 0 with the id of a session replaces it.
+A full fetch (epoch 0) requests a session. The broker returns an id, and the client sends that id with the epochs 1, 2,
+3, and so on. Epoch -1 ends the session, and epoch 0 with the id of a session replaces it.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class _Session:
     def __init__(self, partitions: set[Partition]) -> None:
         self.partitions = partitions
         self.next_epoch: int | None = 1
-        """None if the answer to the last request is unknown to the client."""
+        """None if the response to the last request is unknown to the client."""
         self.failed: tuple[Sent, str] | None = None
-        """The request that was answered with a session error, and the error."""
+        """The request that got a session error, and the error."""
         self.is_over = False
 
 
@@ -61,7 +61,7 @@ class FetchSessions(Rule):
         self._sessions: dict[tuple[int, int], _Session] = {}
         """The sessions by broker and session id."""
         self._brokers: dict[int, int] = {}
-        """The broker that gave a session id last."""
+        """The broker that last assigned a session id."""
 
     def sent(self, sent: Sent) -> Iterator[str | Remark]:
         request = sent.request

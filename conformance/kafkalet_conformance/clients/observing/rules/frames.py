@@ -17,7 +17,7 @@ _WITHIN = "disconnected within a frame"
 
 
 class Frames(Rule):
-    """Looks at the reasons for which connections were closed. The finding names the request before."""
+    """Checks the reasons why connections were closed. A finding names the last request before that."""
 
     CLAIM = Claim(
         "frame-size",

@@ -1,6 +1,6 @@
 """Groups of the classic protocol: member ids and generations (KIP-394, KIP-345).
 
-A member is known by its group and member id. Only answers on the same connection are taken as known to the member.
+A member is known by its group and member id. A member is assumed to know only responses on the same connection.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .rule import Remark, Rule
 _SOURCE = "AbstractCoordinator"
 _REQUIRED = Claim(
     "member-id-required",
-    "After MEMBER_ID_REQUIRED, a member joins with the member id of the answer.",
+    "After MEMBER_ID_REQUIRED, a member joins with the member id of the response.",
     "KIP-394, AbstractCoordinator.JoinGroupResponseHandler",
 )
 _TOLD = Claim(
@@ -36,7 +36,7 @@ _DEAD = Claim(
 )
 _ASSIGNMENTS = Claim("sync-assignments", "Only the leader of a group sends assignments.", f"{_SOURCE}.onJoinFollower")
 MARGIN_S = 1.0
-"""The time that a member has to apply an answer, because a commit may already be on its way."""
+"""How long a member may take to apply a response, because a commit may already be on its way."""
 
 Member = tuple[str, str]
 """A group and a member id."""
@@ -75,7 +75,7 @@ class ClassicMembers(Rule):
         self._dead: dict[Member, tuple[Sent, str]] = {}
         """The members that have left or were removed, with the request that showed it, and the reason."""
         self._required: dict[tuple[int, str], tuple[Sent, str]] = {}
-        """The last answer MEMBER_ID_REQUIRED with its member id, by connection and group."""
+        """The last MEMBER_ID_REQUIRED response and its member id, by connection and group."""
         self._consumers: set[str] = set()
         """The groups of which a member uses the consumer protocol; their offsets have epochs instead of generations."""
 
@@ -100,7 +100,7 @@ class ClassicMembers(Rule):
         required = self._required.pop((sent.connection, request.group_id), None)
         if required is not None and sent.follows(required[0]) and request.member_id != required[1]:
             text = (
-                f"the member joins with {request.member_id!r}; the answer to {required[0].place} gave {required[1]!r}"
+                f"the member joins with {request.member_id!r}; the response to {required[0].place} gave {required[1]!r}"
             )
             yield Remark(_REQUIRED, text)
 
@@ -116,7 +116,7 @@ class ClassicMembers(Rule):
         if told is None:
             if self.sees_everything:
                 self._members[member] = []  # one finding is enough
-                yield Remark(_TOLD, f"no answer gave the member id {use.member_id!r}")
+                yield Remark(_TOLD, f"no response contained the member id {use.member_id!r}")
             return
         if use.generation < 0 or not told:
             return
@@ -159,7 +159,7 @@ class ClassicMembers(Rule):
 
 
 def _knows(sent: Sent, earlier: Sent) -> bool:
-    """Return whether the member knew an earlier answer when it sent a request."""
+    """Return whether the member knew an earlier response when it sent a request."""
     return sent.connection == earlier.connection and not earlier.is_altered and sent.follows(earlier, MARGIN_S)
 
 
@@ -180,7 +180,7 @@ def _uses(sent: Sent) -> Iterator[_Use]:
 
 
 def _error(sent: Sent) -> int | None:
-    """Return the error of an answer, or the first one of its partitions; None without an answer."""
+    """Return the error of a response, or the first one of its partitions; None without a response."""
     response = sent.response
     if isinstance(response, OffsetCommitResponse):
         return next((each.error_code for topic in response.topics for each in topic.partitions), Code.NONE)

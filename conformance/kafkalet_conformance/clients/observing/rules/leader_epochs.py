@@ -16,7 +16,7 @@ from .partitions import FetchedPartition, partitions_with_epochs, told_epochs, t
 from .rule import Remark, Rule
 
 MARGIN_S = 2.0
-"""The time that a client has to apply an answer."""
+"""How long a client may take to apply a response."""
 
 
 class LeaderEpochs(Rule):
@@ -24,7 +24,7 @@ class LeaderEpochs(Rule):
 
     CLAIM = Claim(
         "leader-epoch-old",
-        "A client sends no leader epoch that is older than the newest one that it was told.",
+        "A client sends no leader epoch that is older than the newest one that it has received.",
         "KIP-320, Metadata.updateLastSeenEpochIfNewer",
     )
 
@@ -45,7 +45,7 @@ class LeaderEpochs(Rule):
             epoch, asked = latest
             if each.current_leader_epoch < epoch and sent.follows(asked, MARGIN_S):
                 text = f"partition {each.partition} of {topic!r} is sent with leader epoch {each.current_leader_epoch}"
-                yield f"{text}, but the answer to {asked.place} told {epoch}"
+                yield f"{text}, but the response to {asked.place} had {epoch}"
 
     def answered(self, sent: Sent) -> Iterator[str | Remark]:
         for name, topic_id in told_topics(sent):
@@ -54,7 +54,7 @@ class LeaderEpochs(Rule):
         for each in told_epochs(sent):
             told = self._told.setdefault(sent.connection, {})
             key = (each.topic, each.partition)
-            if key not in told or told[key][0] != each.epoch:  # the margin begins at the first answer
+            if key not in told or told[key][0] != each.epoch:  # the margin begins at the first response
                 told[key] = each.epoch, sent
         yield from ()
 
@@ -75,9 +75,10 @@ class _Position(NamedTuple):
 class PositionValidation(Rule):
     """Looks for OffsetForLeaderEpoch between two fetches of a partition with different leader epochs.
 
-    Only a client that has received records knows the epoch of its position, so only then validation is expected. A new
-    position, from ListOffsets or OffsetFetch, need not be validated. On different connections, the fetches may belong
-    to two consumers with the same client id, or the application may have moved the position.
+    Only a client that has received records knows the epoch of its position, so validation is expected only from such a
+    client. A new position, from ListOffsets or OffsetFetch, need not be validated. Between two connections, a missing
+    validation is only a note: the fetches may belong to two consumers with the same client id, or the application may
+    have moved the position.
     """
 
     CLAIM = Claim(

@@ -25,7 +25,7 @@ from kafkalet_conformance.clients.observing.sent import Sent
 
 
 class ToldEpoch(NamedTuple):
-    """The leader epoch of a partition in an answer to Metadata."""
+    """The leader epoch of a partition in a Metadata response."""
 
     topic: str
     topic_id: bytes
@@ -45,7 +45,7 @@ class FetchedPartition(NamedTuple):
 
 
 def told_topics(sent: Sent) -> Iterator[tuple[str, bytes]]:
-    """Yield the names and ids of topics in an answer. The name is "" if the answer contains only the id."""
+    """Yield the names and ids of topics in a response. The name is "" if the response contains only the id."""
     response = sent.response
     if isinstance(response, MetadataResponse | CreateTopicsResponse | DescribeTopicPartitionsResponse):
         for topic in response.topics:
@@ -57,7 +57,7 @@ def told_topics(sent: Sent) -> Iterator[tuple[str, bytes]]:
 
 
 def told_epochs(sent: Sent) -> Iterator[ToldEpoch]:
-    """Yield the leader epochs in an answer to Metadata."""
+    """Yield the leader epochs in a Metadata response."""
     response = sent.response
     if isinstance(response, MetadataResponse) and not sent.is_altered:
         for topic in response.topics:

@@ -28,7 +28,7 @@ _FETCH = Claim(
 
 
 class RetryBackoff(Rule):
-    """Counts requests that are repeated unchanged, immediately after an answer that contains an error."""
+    """Counts requests that are repeated unchanged, immediately after a response that contains an error."""
 
     CLAIM = Claim(
         "retried-too-fast",
@@ -56,7 +56,7 @@ class RetryBackoff(Rule):
         if retries == (MOST_FETCHES if is_fetch else MOST):
             errors = ", ".join(dict.fromkeys(_errors(earlier.response)))
             text = f"{sent.place.api} is repeated {retries} times, each time within {SHORTEST_S * 1000:.0f} ms"
-            text += f" after the answer; the last error is {errors}"
+            text += f" after the response; the last error is {errors}"
             yield Remark(_FETCH, text) if is_fetch else text
 
     def answered(self, sent: Sent) -> Iterator[str | Remark]:
@@ -71,7 +71,7 @@ class RetryBackoff(Rule):
 
 
 def _content(sent: Sent) -> bytes:
-    """Return a request without what differs between two attempts."""
+    """Return a request without the fields that differ between attempts."""
     request = sent.request
     if isinstance(request, FetchRequest):
         return repr((request.topics, request.forgotten_topics_data)).encode()

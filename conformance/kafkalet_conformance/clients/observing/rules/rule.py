@@ -1,11 +1,12 @@
 """The base class of the rules for sequences of requests.
 
-A rule sees the events of all clients in order: each request when it is sent, again when its answer is known, and closed
-connections. It keeps what it needs by keys that only one client can use: the connection, the producer id, the member
-id, the fetch session. Client ids are no such key, because an application may have several clients with the same id.
+A rule sees the events of all clients in order: each request when it is sent, again when its response is known, and
+closed connections. It keys its state by something that only one client can use: the connection, the producer id, the
+member id or the fetch session. A client id is no such key, because an application may have several clients with the
+same id.
 
-An answer that the broker has given may still be on its way when the client sends the next request, and a fault may have
-dropped it. A rule that depends on an answer has to consider that (`Sent.follows`, `Sent.is_altered`).
+When the client sends the next request, a response may still be on its way, or a fault may have dropped it. A rule that
+depends on a response has to consider that (`Sent.follows`, `Sent.is_altered`).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from kafkalet_conformance.clients.observing.sent import Closed, Sent
 
 
 class Remark(NamedTuple):
-    """What a rule found in the request that it was given."""
+    """What a rule found in a request."""
 
     claim: Claim
     text: str
@@ -36,11 +37,11 @@ class Rule:
     """
 
     def sent(self, sent: Sent) -> Iterator[str | Remark]:
-        """Judge a request. A text is a remark with the claim of the rule."""
+        """Judge a request. A yielded text is a remark about the rule's own claim."""
         yield from ()
 
     def answered(self, sent: Sent) -> Iterator[str | Remark]:
-        """Note an answer, or that a request will not be answered."""
+        """Record the response to a request, or that there will be none."""
         yield from ()
 
     def closed(self, closed: Closed) -> Iterable[str | Remark] | None:

@@ -3,9 +3,9 @@
     producer id, epoch, partition ──> batches with consecutive sequence numbers, from 0; after 2^31-1 follows 0
 
 A batch may be sent again with the same records. Brokers compare only the epoch and the sequence numbers
-(ProducerStateEntry.findDuplicateBatch), so that a client may encode the records again, for example with new timestamps,
-which is a note. After an error that says that a batch is not in the log and never will be, a
-producer may use its sequence numbers for other records. From then on, this epoch of the partition is not judged.
+(ProducerStateEntry.findDuplicateBatch), so that a client may encode the records again, for example with new timestamps;
+the observer only notes this. After an error that says that a batch is not in the log and never will be, a producer may
+use its sequence numbers for other records. From then on, this epoch of the partition is not judged.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class _Sequence:
         self.batches: OrderedDict[int, _Content] = OrderedDict()
         """The latest batches, by base sequence."""
         self.has_failed = False
-        """Whether the numbers of a batch may have been used again."""
+        """Whether the sequence numbers of a batch may have been reused."""
 
 
 class SequenceNumbers(Rule):
@@ -184,7 +184,7 @@ def _content(batch: Batch) -> _Content:
 
 
 def _resent(what: str, earlier: _Content, content: _Content) -> Iterator[Remark]:
-    """Compare a batch with the one that was sent before with the same sequence numbers."""
+    """Compare a batch with the earlier one that had the same sequence numbers."""
     if content.records != earlier.records:
         yield Remark(_RESENT, f"{what} with other keys, values or headers")
     elif content.crc != earlier.crc:
@@ -194,11 +194,11 @@ def _resent(what: str, earlier: _Content, content: _Content) -> Iterator[Remark]
 
 
 class InFlight(Rule):
-    """Counts the unanswered Produce requests of an idempotent producer with the same partition."""
+    """Counts the Produce requests in flight of an idempotent producer, by partition."""
 
     CLAIM = Claim(
         "in-flight",
-        "An idempotent producer has at most 5 unanswered batches of a partition.",
+        "An idempotent producer has at most 5 batches of a partition in flight.",
         "KIP-98, ProducerStateEntry.NUM_BATCHES_TO_RETAIN, ProducerConfig",
     )
     MOST = 5
@@ -212,7 +212,7 @@ class InFlight(Rule):
             latest = self._sent.setdefault((sent.connection, key), deque(maxlen=2 * self.MOST))
             waiting = 1 + sum(each.ended_s is None or each.ended_s >= sent.at_s for each in latest)
             if waiting > self.MOST:
-                yield f"partition {key.partition} of producer {key.producer_id} has {waiting} unanswered batches"
+                yield f"partition {key.partition} of producer {key.producer_id} has {waiting} batches in flight"
             latest.append(sent)
 
     def closed(self, closed: Closed) -> None:

@@ -1,4 +1,4 @@
-"""Throttling: a client waits for the throttle time in a response (KIP-219)."""
+"""Throttling: a client that gets a throttle time waits that long before it sends again (KIP-219)."""
 
 from __future__ import annotations
 
@@ -36,17 +36,21 @@ SINCE: dict[Api, int] = {
     Api.CREATE_PARTITIONS: 1,
     Api.DELETE_GROUPS: 1,
 }
-"""The first version in which the client has to wait (`shouldClientThrottle`). Before, the broker delays the answer."""
+"""The first version in which the client has to wait (`shouldClientThrottle`). Before, the broker delays the
+response.
+"""
 MARGIN_S = 0.05
-"""Requests that are sent this soon after the answer, or before the end, may have crossed with the answer."""
+"""Requests that are sent this soon after the response, or this soon before the end of the throttle time, are accepted:
+they may have crossed with the response.
+"""
 
 
 class Throttling(Rule):
-    """Looks for requests on a connection during the time for which the broker has throttled it."""
+    """Looks for requests on a connection while the broker throttles it."""
 
     CLAIM = Claim(
         "throttle-time",
-        "A client sends nothing on a connection during throttle_time_ms of an answer.",
+        "A client sends nothing on a connection during throttle_time_ms of a response.",
         "KIP-219, NetworkClient.throttle",
     )
 
@@ -64,7 +68,7 @@ class Throttling(Rule):
             if passed_s >= throttle_ms / 1000:
                 del self._throttled[sent.connection]
         elif passed_s > MARGIN_S:
-            text = f"the answer to {earlier.place} has throttle_time_ms={throttle_ms}"
+            text = f"the response to {earlier.place} has throttle_time_ms={throttle_ms}"
             yield f"{text}, but a request follows after {passed_s * 1000:.0f} ms"
 
     def answered(self, sent: Sent) -> Iterator[str | Remark]:

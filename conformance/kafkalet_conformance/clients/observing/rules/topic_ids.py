@@ -14,19 +14,19 @@ from .rule import Remark, Rule
 
 _STALE = Claim(
     "topic-id-stale",
-    "A client that was told a new id of a topic does not use the old one.",
+    "A client that has received a new id of a topic does not use the old one.",
     "KIP-516, Metadata.update",
 )
 MARGIN_S = 2.0
-"""The time that a client has to apply an answer."""
+"""How long a client may take to apply a response."""
 
 
 class TopicIds(Rule):
-    """Compares the topic ids in requests with those in earlier answers."""
+    """Compares the topic ids in requests with those in earlier responses."""
 
     CLAIM = Claim(
         "topic-id-told",
-        "A client names topics by ids that the cluster has told it.",
+        "A client uses only topic ids that it has received from the cluster.",
         "KIP-516, ConsumerMetadata",
     )
 
@@ -43,13 +43,11 @@ class TopicIds(Rule):
             name = self._names.get(topic_id)
             if name is None:
                 if self.sees_everything and topic_id != ZERO_UUID:
-                    yield f"no answer has told the topic id {topic_id.hex()}"
+                    yield f"no response contained the topic id {topic_id.hex()}"
                 continue
             latest = self._ids.get(sent.connection, {}).get(name)
             if name and latest is not None and latest[0] != topic_id and sent.follows(latest[1], MARGIN_S):
-                text = (
-                    f"the id {topic_id.hex()} of {name!r} is sent, but the id is {latest[0].hex()} since the answer to"
-                )
+                text = f"the id {topic_id.hex()} of {name!r} is sent, but it is {latest[0].hex()} since the response to"
                 yield Remark(_STALE, f"{text} {latest[1].place}")
 
     def answered(self, sent: Sent) -> Iterator[str | Remark]:

@@ -14,23 +14,25 @@ from .rule import Remark, Rule
 
 _BEFORE = Claim(
     "versions-unknown",
-    "A client asks for the supported versions before its first other request on a connection.",
+    "A client requests the supported versions before its first other request on a connection.",
     "KIP-35, NetworkClient",
     Severity.NOTE,
 )
 _DOWNGRADE = Claim(
     "versions-downgrade",
-    "After UNSUPPORTED_VERSION, a client repeats ApiVersions with a version that the answer lists, or with a lower one "
-    "if it lists none, as before Kafka 2.4.",
+    "After UNSUPPORTED_VERSION, a client repeats ApiVersions with a version that the response lists, or with a lower "
+    "one if it lists none, as before Kafka 2.4.",
     "KIP-511, NetworkClient.handleApiVersionsResponse",
 )
 NOT_SERVED = "is not served"
-"""A part of the reason for which a broker closes the connection after an API or a version that it does not serve."""
+"""A part of the log message of a broker that closes a connection because of an unsupported API or version."""
 _SASL = (Api.SASL_HANDSHAKE, Api.SASL_AUTHENTICATE)
 
 
 class AdvertisedVersions(Rule):
-    """Compares the versions of requests with the answer to ApiVersions on the same connection or broker."""
+    """Compares the versions of requests with the ApiVersions response on the same connection or from the same
+    broker.
+    """
 
     CLAIM = Claim(
         "versions-advertised",
@@ -43,7 +45,7 @@ class AdvertisedVersions(Rule):
         """The versions by connection."""
         self._of_brokers: dict[int, dict[int, tuple[int, int]]] = {}
         self._refused: dict[int, tuple[Sent, tuple[int, int] | None]] = {}
-        """The refused ApiVersions request of a connection, and the versions that the answer listed."""
+        """The refused ApiVersions request of a connection, and the versions that the response listed."""
         self._without_api_versions: set[int] = set()
         """The brokers that close the connection after ApiVersions, because they are older than KIP-35."""
         self._told: set[int] = set()
@@ -61,7 +63,7 @@ class AdvertisedVersions(Rule):
         if advertised is None:
             if connection not in self._told and api not in _SASL:
                 self._told.add(connection)
-                yield Remark(_BEFORE, f"{api} v{sent.version} is sent on a connection without an answer to ApiVersions")
+                yield Remark(_BEFORE, f"{api} v{sent.version} is sent on a connection without an ApiVersions response")
             advertised = self._of_brokers.get(sent.place.broker)
         if advertised is None or api not in advertised:
             if advertised is not None:
@@ -89,7 +91,7 @@ class AdvertisedVersions(Rule):
 
     def answered(self, sent: Sent) -> Iterator[str | Remark]:
         if self._is_refused_version(sent):
-            yield f"the client did not ask for the supported versions, and {sent.close_reason}"
+            yield f"the client did not request the supported versions, and {sent.close_reason}"
         if sent.api is Api.API_VERSIONS and not sent.is_altered and isinstance(sent.response, ApiVersionsResponse):
             response = sent.response
             versions = {each.api_key: (each.min_version, each.max_version) for each in response.api_keys}
@@ -103,7 +105,7 @@ class AdvertisedVersions(Rule):
     def _is_refused_version(self, sent: Sent) -> bool:
         """Return whether the broker closed the connection because of a version that it had not advertised.
 
-        A client that has no answer to ApiVersions may try versions if the broker does not serve ApiVersions.
+        If the broker does not serve ApiVersions, a client may try versions.
         """
         return (
             sent.fate is Fate.REFUSED

@@ -128,7 +128,7 @@ def test_large_produce_request_is_kept_as_a_whole(cluster: kafkalet.Cluster) -> 
     assert batch in observation.requests[-1].frame
 
 
-def test_request_without_an_answer_is_recorded_while_it_waits(cluster: kafkalet.Cluster) -> None:
+def test_request_without_a_response_is_recorded_while_it_waits(cluster: kafkalet.Cluster) -> None:
     partition = FetchRequest.Topic.Partition(partition=0, fetch_offset=0, partition_max_bytes=1000)
     topic = FetchRequest.Topic(topic="t", partitions=[partition])
     with observe(cluster) as observation, wire(cluster) as connection:
@@ -164,7 +164,7 @@ def test_cluster_cannot_be_observed_twice_at_a_time(cluster: kafkalet.Cluster) -
         pass
 
 
-def test_lost_answer_is_marked_as_altered(cluster: kafkalet.Cluster) -> None:
+def test_lost_response_is_marked_as_altered(cluster: kafkalet.Cluster) -> None:
     with observe(cluster) as observation, wire(cluster) as connection, cluster.fault("Metadata", drop_response=True):
         connection.send(connection.frame(ALL, 9))
         cluster.requests.wait_for("Metadata")

@@ -1,4 +1,4 @@
-"""Synthetic exchanges: requests with their answers, in the order in which a broker would see them."""
+"""Synthetic exchanges: requests with their responses, in the order in which a broker would see them."""
 
 from collections.abc import Iterator
 from itertools import count
@@ -13,7 +13,7 @@ from kafkalet_conformance.clients.observing.sent import Closed, Fate, Sent
 
 
 class Exchanges:
-    """Feeds a rule with requests and answers, and collects the names of the claims that they contradict."""
+    """Feeds a rule with requests and responses, and collects the names of the claims that they contradict."""
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
@@ -55,7 +55,7 @@ class Exchanges:
         self._end(sent, Fate.ANSWERED, is_altered)
 
     def leaves(self, sent: Sent) -> None:
-        """The connection is closed before the answer."""
+        """The connection is closed before the response."""
         self._end(sent, Fate.LEFT, False)
         self.closes(sent.connection)
 
@@ -65,7 +65,7 @@ class Exchanges:
         self._end(sent, Fate.REFUSED, False)
 
     def gives_no_answer(self, sent: Sent) -> None:
-        """The client expects no answer."""
+        """The client expects no response."""
         self._end(sent, Fate.NO_ANSWER, False)
 
     def closes(self, connection: int) -> None:

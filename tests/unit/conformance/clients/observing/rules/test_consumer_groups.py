@@ -45,7 +45,7 @@ def member() -> Exchanges:
     return exchanges
 
 
-def test_member_that_joins_beats_and_leaves_is_correct() -> None:
+def test_member_that_joins_sends_heartbeats_and_leaves_is_correct() -> None:
     exchanges = member()
     exchanges.ask(beat(4, [0]), 1, answer(5))
     exchanges.ask(beat(5), 1, answer(5))
@@ -82,7 +82,7 @@ def test_fenced_member_that_joins_again_is_correct() -> None:
     assert exchanges.found == []
 
 
-def test_previous_epoch_is_accepted_if_the_answer_was_lost() -> None:
+def test_previous_epoch_is_accepted_if_the_response_was_lost() -> None:
     exchanges = member()
     exchanges.answers(exchanges.sends(beat(4), 1), answer(5), is_altered=True)
     exchanges.sends(beat(4), 1)

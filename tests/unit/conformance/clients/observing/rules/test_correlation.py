@@ -16,14 +16,14 @@ def test_ids_in_any_order_are_correct() -> None:
     assert exchanges.found == []
 
 
-def test_id_of_an_unanswered_request_is_found() -> None:
+def test_id_of_a_request_in_flight_is_found() -> None:
     exchanges = Exchanges(CorrelationIds())
     exchanges.sends(ALL, 1, correlation_id=7)
     exchanges.sends(ALL, 1, correlation_id=7)
     assert exchanges.found == ["correlation-unique"]
 
 
-def test_id_of_an_answered_request_may_be_used_again() -> None:
+def test_id_of_a_completed_request_may_be_used_again() -> None:
     exchanges = Exchanges(CorrelationIds())
     exchanges.ask(ALL, 1, NONE, correlation_id=7)
     exchanges.sends(ALL, 1, correlation_id=7)

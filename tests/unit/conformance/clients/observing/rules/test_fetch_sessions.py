@@ -88,7 +88,7 @@ def test_incremental_fetch_after_a_session_error_is_found() -> None:
     assert exchanges.found == ["fetch-session-restart"]
 
 
-def test_any_epoch_is_accepted_after_an_unknown_answer() -> None:
+def test_any_epoch_is_accepted_after_an_unknown_response() -> None:
     exchanges = begun()
     exchanges.answers(exchanges.sends(fetch(5, 1), 12), answer(5), is_altered=True)
     exchanges.sends(fetch(5, 1), 12)

@@ -43,7 +43,7 @@ def member() -> Exchanges:
     return exchanges
 
 
-def test_member_that_joins_and_beats_is_correct() -> None:
+def test_member_that_joins_and_sends_heartbeats_is_correct() -> None:
     exchanges = member()
     exchanges.ask(heartbeat(1), 3, HeartbeatResponse(error_code=Code.REBALANCE_IN_PROGRESS))
     exchanges.ask(join("m"), 5, joined("m", 2))

@@ -58,13 +58,13 @@ def test_client_without_epochs_is_correct() -> None:
     assert exchanges.found == []
 
 
-def test_older_epoch_immediately_after_the_answer_is_not_judged() -> None:
+def test_older_epoch_immediately_after_the_response_is_not_judged() -> None:
     exchanges = exchanges_with(3, 4)
     exchanges.sends(fetch(3), 12, after_s=0.1)
     assert exchanges.found == []
 
 
-def test_answer_on_another_connection_is_not_known() -> None:
+def test_response_on_another_connection_is_not_known() -> None:
     exchanges = exchanges_with(3, 4)
     exchanges.sends(fetch(3), 12, connection=2, after_s=5)
     assert exchanges.found == []

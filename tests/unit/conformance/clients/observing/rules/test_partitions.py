@@ -1,4 +1,4 @@
-"""What answers and requests say about topics."""
+"""What responses and requests say about topics."""
 
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.metadata import MetadataRequest
@@ -18,7 +18,7 @@ from .test_leader_epochs import ID, fetch, metadata
 ALL = MetadataRequest(topics=None)
 
 
-def test_metadata_tells_ids_and_epochs() -> None:
+def test_metadata_contains_ids_and_epochs() -> None:
     sent = Exchanges(Rule()).ask(ALL, 12, metadata(7))
     assert list(told_topics(sent)) == [("t", ID)]
     assert list(told_epochs(sent)) == [ToldEpoch("t", ID, 0, 7)]

@@ -24,7 +24,7 @@ def test_names_of_claims_are_unique() -> None:
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_rule_accepts_a_request_of_every_version_without_a_usable_answer(rule: type[Rule]) -> None:
+def test_rule_accepts_a_request_of_every_version_without_a_usable_response(rule: type[Rule]) -> None:
     exchanges = Exchanges(rule())
     for api in Api:
         if api.client_facing:

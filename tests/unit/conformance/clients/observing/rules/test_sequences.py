@@ -173,7 +173,7 @@ def test_producer_id_that_was_not_given_is_found_once() -> None:
     assert exchanges.found == ["producer-id"]
 
 
-def test_five_unanswered_batches_are_correct() -> None:
+def test_five_batches_in_flight_are_correct() -> None:
     exchanges = Exchanges(InFlight())
     for number in range(5):
         exchanges.sends(produce(2 * number), 7)
@@ -181,14 +181,14 @@ def test_five_unanswered_batches_are_correct() -> None:
     assert exchanges.found == []
 
 
-def test_sixth_unanswered_batch_is_found() -> None:
+def test_sixth_batch_in_flight_is_found() -> None:
     exchanges = Exchanges(InFlight())
     for number in range(6):
         exchanges.sends(produce(2 * number), 7)
     assert exchanges.found == ["in-flight"]
 
 
-def test_answered_batches_do_not_count() -> None:
+def test_completed_batches_do_not_count() -> None:
     exchanges = Exchanges(InFlight())
     for number in range(8):
         exchanges.ask(produce(2 * number), 7, answer())

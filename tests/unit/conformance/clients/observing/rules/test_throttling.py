@@ -26,7 +26,7 @@ def test_other_connections_are_not_throttled() -> None:
     assert exchanges.found == []
 
 
-def test_version_in_which_the_broker_delays_the_answer_is_not_judged() -> None:
+def test_version_in_which_the_broker_delays_the_response_is_not_judged() -> None:
     exchanges = Exchanges(Throttling())
     exchanges.ask(ALL, 5, SLOW)
     exchanges.sends(ALL, 5, after_s=0.5)

@@ -31,7 +31,7 @@ def test_id_from_metadata_is_correct() -> None:
     assert exchanges.found == []
 
 
-def test_id_that_nobody_was_told_is_found() -> None:
+def test_id_that_no_client_received_is_found() -> None:
     exchanges = begun()
     exchanges.sends(fetch(1), 13)
     assert exchanges.found == ["topic-id-told"]

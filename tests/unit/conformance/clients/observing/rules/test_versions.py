@@ -61,14 +61,14 @@ def test_versions_of_another_connection_to_the_broker_are_known() -> None:
     assert exchanges.found == ["versions-unknown", "versions-advertised"]
 
 
-def test_altered_answer_is_not_known() -> None:
+def test_altered_response_is_not_known() -> None:
     exchanges = Exchanges(AdvertisedVersions())
     exchanges.answers(exchanges.sends(ASK, 3), versions(metadata=(1, 5)), is_altered=True)
     exchanges.sends(ALL, 6)
     assert exchanges.found == ["versions-unknown"]
 
 
-def test_refused_version_is_found_although_the_client_did_not_ask() -> None:
+def test_refused_version_is_found_although_the_client_requested_no_versions() -> None:
     exchanges = Exchanges(AdvertisedVersions())
     exchanges.is_refused(exchanges.sends(ALL, 1), "Metadata v1 is not served, only v4 to v13")
     assert exchanges.found == ["versions-unknown", "versions-advertised"]
@@ -104,7 +104,7 @@ def test_repetition_of_a_refused_version_is_found() -> None:
     assert exchanges.found == ["versions-downgrade"]
 
 
-def test_broker_that_lists_no_versions_may_be_asked_with_each_lower_one() -> None:
+def test_each_lower_version_may_be_tried_if_the_broker_lists_none() -> None:
     exchanges = Exchanges(AdvertisedVersions())
     for version in (2, 1):
         exchanges.answers(exchanges.sends(ASK, version), versions(Code.UNSUPPORTED_VERSION), version=0)
