@@ -67,14 +67,14 @@ class RawMember:
         self._waiting = self.connection.send("JoinGroup", 7, body)
 
     def joined(self) -> Plain:
-        """Return the answer to `send_join`, which is sent when all members have joined."""
+        """Return the response to `send_join`, which is sent when all members have joined."""
         answer = self.connection.receive(self._waiting)
         if answer["error_code"] == 0:
             self.generation = answer["generation_id"]
         return answer
 
     def is_answered(self) -> bool:
-        """Return whether the outstanding answer has arrived, waiting for a moment."""
+        """Return whether the outstanding response has arrived, waiting for a moment."""
         return self.connection.has_answer(self._waiting, 0.002)
 
     def send_sync(self, assignments: dict[str, Sequence[int]] | None = None, **more: Any) -> None:
@@ -103,7 +103,7 @@ class RawMember:
         return code
 
     def send_commit(self, offsets: dict[int, int], **more: Any) -> None:
-        """Send OffsetCommit without waiting for the answer."""
+        """Send OffsetCommit without waiting for the response."""
         partitions = [{"partition_index": index, "committed_offset": offset} for index, offset in offsets.items()]
         identity = {
             "group_id": self.group,
@@ -114,7 +114,7 @@ class RawMember:
         self._waiting = self.connection.send("OffsetCommit", 8, body)
 
     def was_committed(self) -> set[int]:
-        """Return the error codes of all partitions in the answer to `send_commit`."""
+        """Return the error codes of all partitions in the response to `send_commit`."""
         topics = self.connection.receive(self._waiting)["topics"]
         return {partition["error_code"] for topic in topics for partition in topic["partitions"]}
 

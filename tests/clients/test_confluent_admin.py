@@ -124,7 +124,7 @@ def test_members_are_described(client: ConfluentKafka, topic: str, name: str) ->
 
 
 def test_unknown_group_is_described_as_deleted_group(admin: AdminClient, name: str) -> None:
-    """Since Kafka 4.0 (KIP-1043) the answer is GROUP_ID_NOT_FOUND; before, it was the state Dead."""
+    """Since Kafka 4.0 (KIP-1043) the response is GROUP_ID_NOT_FOUND; before, it was the state Dead."""
     future = admin.describe_consumer_groups([name])[name]
     failure = future.exception(TIMEOUT_S)
     if failure is None:

@@ -36,7 +36,7 @@ def filled(kafka: kafkalet.Broker, topic: str) -> str:
     return topic
 
 
-def test_watermark_offsets_of_filled_and_empty_partition(consumer: Consumer, filled: str) -> None:
+def test_filled_and_empty_partition_have_watermark_offsets(consumer: Consumer, filled: str) -> None:
     assert consumer.get_watermark_offsets(TopicPartition(filled, 0), TIMEOUT_S) == (0, 10)
     assert consumer.get_watermark_offsets(TopicPartition(filled, 1), TIMEOUT_S) == (0, 0)
 

@@ -38,7 +38,7 @@ UNKNOWN_MEMBER_ID = 25
 ILLEGAL_GENERATION = 22
 
 PATIENT = [AioKafka, ConfluentKafka]
-"""kafka-python 3.0 forgets a request that its coordinator could no longer take, and waits for the answer forever."""
+"""kafka-python 3.0 forgets a request that its coordinator could no longer take, and waits for the response forever."""
 
 _numbers = itertools.count()
 

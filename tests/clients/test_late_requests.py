@@ -94,7 +94,7 @@ def test_second_sync_of_a_member_gets_the_same_assignment(leader_and_follower: l
 
 
 def test_rejoining_follower_causes_no_rebalance(leader_and_follower: list[RawMember]) -> None:
-    """The member may have missed the answer to its first request."""
+    """The member may have missed the response to its first request."""
     leader, follower = leader_and_follower
     before = follower.generation
     follower.send_join()

@@ -161,7 +161,7 @@ def test_aiokafka_logs_in_and_transfers_records(broker: kafkalet.Broker, mechani
     assert asyncio.run(asyncio.wait_for(transfer(), TIMEOUT_S)) == VALUE
 
 
-@pytest.mark.parametrize("mechanism", ["PLAIN", *SCRAM])  # it does not read the broker's answer to a token
+@pytest.mark.parametrize("mechanism", ["PLAIN", *SCRAM])  # it does not read the broker's response to a token
 def test_aiokafka_reports_wrong_credentials(
     broker: kafkalet.Broker, mechanism: str, caplog: pytest.LogCaptureFixture
 ) -> None:

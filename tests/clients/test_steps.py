@@ -128,7 +128,7 @@ def test_offsets_are_looked_up_by_time(client: Driver, topic: str) -> None:
 # Transactions
 
 
-def test_isolation_levels_with_committed_aborted_and_open_transactions(client: Driver, topic: str, name: str) -> None:
+def test_isolation_level_determines_visible_transactions(client: Driver, topic: str, name: str) -> None:
     """Consecutive committed, aborted and open transactions; each marker takes one offset."""
     producer = client.transactional(name)
     producer.begin()

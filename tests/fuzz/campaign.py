@@ -34,7 +34,7 @@ from .mutations import mutate
 
 BATCH = 100
 TIMEOUT_S = 0.05
-"""How long to wait for the answers to a batch; some requests get none (acks=0, a long poll)."""
+"""How long to wait for the responses to a batch; some requests get none (acks=0, a long poll)."""
 ANSWER_S = 20.0
 CANARY = "the-canary-that-nobody-names"
 CANARY_RECORDS = [
@@ -228,7 +228,7 @@ def _makes_many_partitions(frame: bytes) -> bool:
 
 
 def _attack(chance: random.Random, broker: Broker, frames: list[bytes]) -> tuple[int, int]:
-    """Send each frame on a separate connection; return how many got an answer and how many were closed."""
+    """Send each frame on a separate connection; return how many got a response and how many were closed."""
     connections = []
     for frame in frames:
         connection = socket.create_connection(broker.address)

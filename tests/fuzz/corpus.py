@@ -1,6 +1,6 @@
 """The initial frames: each request of the transcripts in several versions, and an empty request of each API.
 
-Values that transcripts bind from answers are not known here: topics become those of the campaign, numbers become 1.
+Values that transcripts bind from responses are not known here: topics become those of the campaign, numbers become 1.
 """
 
 from collections.abc import Iterator

@@ -510,7 +510,7 @@ class _Watch:
 
 
 def fetch(connection: Connection, topic: str, index: int, offset: int, isolation: int = 0) -> Partition:
-    """Fetch from a partition and return its answer with undecoded records, which may be damaged."""
+    """Fetch from a partition and return its response with undecoded records, which may be damaged."""
     body = Wire.fetch_body(version=11, topic=topic, index=index, offset=offset, isolation_level=isolation)
     connection.send("Fetch", 11, body)
     frame = connection.receive_frame(time.monotonic() + TIMEOUT_S)

@@ -28,7 +28,7 @@ def test_every_kind_of_damage_is_recorded(tmp_path: Path) -> None:
         assert damage.done, kind
 
 
-def test_damage_is_the_same_for_the_same_seed(tmp_path: Path) -> None:
+def test_damage_is_reproducible_by_seed(tmp_path: Path) -> None:
     clean, _ = build(tmp_path)
     done = []
     for _ in range(2):

@@ -100,7 +100,7 @@ FRAMES = st.one_of(
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(sent=st.lists(FRAMES, max_size=8), pieces=st.integers(1, 3))
-def test_random_frames_are_answered_or_close_the_connection(
+def test_random_frames_get_a_response_or_close_the_connection(
     broker: kafkalet.Broker, caplog: pytest.LogCaptureFixture, sent: list[bytes], pieces: int
 ) -> None:
     caplog.clear()

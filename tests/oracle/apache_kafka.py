@@ -97,7 +97,7 @@ class ApacheKafka:
         self.processes: list[subprocess.Popen[bytes]] = []
         self.directory = Path()
         self.start_s = 0.0
-        """The time from starting the broker's process to its first answer, in seconds."""
+        """The time from starting the broker's process to its first response, in seconds."""
 
     def __enter__(self) -> Self:
         _install(self.release)

@@ -18,7 +18,7 @@ QUIET = {"log.initial.task.delay.ms": "100000000", "log.retention.check.interval
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("release", ["3.9", "4.4"])
-def test_histories_get_the_answers_of_apache_kafka(release: str, tmp_path: Path) -> None:
+def test_histories_get_the_responses_of_apache_kafka(release: str, tmp_path: Path) -> None:
     """Every reproducible difference is written to a file."""
     if reason := missing(release):
         pytest.skip(reason)

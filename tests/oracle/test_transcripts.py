@@ -51,7 +51,7 @@ def target_of() -> Iterator[Callable[[Place], Target]]:
 
 
 @pytest.mark.parametrize(("place", "scenario"), ALL)
-def test_apache_kafka_still_gives_recorded_answers(
+def test_apache_kafka_still_returns_the_recorded_responses(
     place: Place, scenario: Scenario, target_of: Callable[[Place], Target]
 ) -> None:
     release = place[0]

@@ -1,4 +1,4 @@
-"""Asks a broker everything about its contents, and compares the answers of brokers with the same directory."""
+"""Asks a broker everything about its contents, and compares the responses of brokers with the same directory."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -49,7 +49,7 @@ TOPIC_SOURCE, BROKER_SOURCE, DEFAULT_BROKER_SOURCE, METRICS_SOURCE, GROUP_SOURCE
 
 
 def ask_everything(bootstrap_servers: str, release: str, first_ms: int, *, thorough: bool) -> Answers:
-    """Return the answers by question. `first_ms` is the time of the first records.
+    """Return the responses by question. `first_ms` is the time of the first records.
 
     Unless `thorough` is set, ListOffsets and Fetch are asked in their highest version only.
     """
@@ -218,7 +218,7 @@ def _configuration(asker: Asker) -> Iterator[tuple[str, Any]]:
 
 
 def differences(expected: list[Answers], read: Answers) -> list[str]:
-    """Describe the questions whose answer is none of the expected ones."""
+    """Describe the questions whose response is none of the expected ones."""
     questions = sorted({question for answers in expected for question in answers} & read.keys())
     return [
         f"{question}\n  expected {[answers.get(question) for answers in expected]}\n  answered {read[question]}"

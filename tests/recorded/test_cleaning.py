@@ -1,4 +1,4 @@
-"""kafkalet cleans recorded logs as Apache Kafka did: the same entries, indexes, checkpoints and answers."""
+"""kafkalet cleans recorded logs as Apache Kafka did: the same entries, indexes, checkpoints and responses."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Replay every transcript against a broker that emulates its release; the answers must be those of Apache Kafka."""
+"""Replay every transcript against a broker that emulates its release; the responses must be those of Apache Kafka."""
 
 import re
 import signal
@@ -94,7 +94,7 @@ def remove_acls(cluster: kafkalet.Cluster) -> None:
 
 
 def wrong(cases: list[CaseResult]) -> list[str]:
-    """Describe the cases whose answers differ from those of Apache Kafka."""
+    """Describe the cases whose responses differ from those of Apache Kafka."""
     return [
         "\n    ".join([case.name, case.reason, *map(str, case.differences[:8])])
         for case in cases
@@ -108,7 +108,7 @@ def needs_later_api(case: CaseResult) -> bool:
 
 
 @pytest.mark.parametrize(("release", "scenario"), ALL)
-def test_answers_equal_those_of_apache_kafka(
+def test_responses_equal_those_of_apache_kafka(
     release: str, scenario: Scenario, target_of: Callable[[str, int, bool, bool], Target]
 ) -> None:
     if later := LATER_APIS.keys() & scenario.needs.keys():
@@ -129,7 +129,7 @@ def test_apis_whose_scenarios_are_skipped_are_not_served() -> None:
     assert [api.title for api in SERVED if api.title in LATER_APIS] == []
 
 
-def test_served_process_gives_recorded_answers() -> None:
+def test_served_process_returns_the_recorded_responses() -> None:
     command = [sys.executable, "-m", "kafkalet", "serve", "--listen", "127.0.0.1:0", "--kafka-version", "3.9"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:

@@ -71,7 +71,7 @@ def targets() -> Iterator[dict[str, Target]]:
 
 
 @pytest.mark.parametrize(("release", "scenario"), ALL)
-def test_slow_requests_get_recorded_answers(release: str, scenario: Scenario, targets: dict[str, Target]) -> None:
+def test_slow_requests_get_recorded_responses(release: str, scenario: Scenario, targets: dict[str, Target]) -> None:
     assert wrong(replay(load(scenario.name), release, targets[release])) == []
 
 

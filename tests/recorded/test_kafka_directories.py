@@ -1,4 +1,4 @@
-"""Recorded data directories of Apache Kafka are opened, answer as Kafka did, and go on being used."""
+"""Recorded data directories of Apache Kafka are opened, response as Kafka did, and go on being used."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +23,7 @@ def opened(recording: Recording, directory: Path) -> kafkalet.Broker:
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_directory_answers_as_its_writer_did(release: str, tmp_path: Path) -> None:
+def test_directory_is_served_as_by_its_writer(release: str, tmp_path: Path) -> None:
     recording = load(release, tmp_path)
     with opened(recording, tmp_path) as broker:
         expected = recording.expected

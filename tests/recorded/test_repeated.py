@@ -1,4 +1,4 @@
-"""A repeated request gets the same answer, whether or not the broker decodes it (broker/repetitions.py).
+"""A repeated request gets the same response, whether or not the broker decodes it (broker/repetitions.py).
 
 The transcripts about reading are replayed against a broker that serves each Fetch and ListOffsets request three times:
 the third time, a request of one partition may be answered from a plan. The first response goes to the client.
@@ -39,7 +39,7 @@ ALL = [
 
 
 class Thrice:
-    """Lets routers serve requests three times. `planned` counts the answers from plans."""
+    """Lets routers serve requests three times. `planned` counts the responses from plans."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.planned = 0
@@ -113,7 +113,7 @@ def targets(thrice: Thrice) -> Iterator[dict[str, Target]]:
 
 
 @pytest.mark.parametrize(("release", "scenario"), ALL)
-def test_repeated_requests_get_the_recorded_answer(
+def test_repeated_requests_get_the_recorded_response(
     release: str, scenario: Scenario, targets: dict[str, Target], thrice: Thrice
 ) -> None:
     thrice.different.clear()
@@ -123,7 +123,7 @@ def test_repeated_requests_get_the_recorded_answer(
 
 @pytest.mark.parametrize("name", ["fetch_every_version", "lo_every_version"])
 @pytest.mark.parametrize("release", RELEASES)
-def test_repeated_requests_are_answered_from_plans(
+def test_repeated_requests_are_served_from_plans(
     release: str, name: str, targets: dict[str, Target], thrice: Thrice
 ) -> None:
     before = thrice.planned

@@ -74,7 +74,7 @@ def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield path
 
 
-def test_every_changed_leaf_of_an_answer_is_reported() -> None:
+def test_every_changed_leaf_of_a_response_is_reported() -> None:
     step = next(step for step in load("session_life").steps["3.9"] if "case" in step)
     expected = resolve(step["expect"], {"S7": 5, "t": "topic"})
     matcher = Matcher({})
@@ -152,7 +152,7 @@ def test_every_transcript_has_a_definition_and_every_definition_a_transcript() -
     assert set(names()) == set(definitions())
 
 
-def test_every_transcript_has_cases_and_every_case_an_answer() -> None:
+def test_every_transcript_has_cases_and_every_case_a_response() -> None:
     for name in names():
         for steps in load(name).steps.values():
             cases = [step for step in steps if "case" in step]

@@ -51,7 +51,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "coordinators repetitions telemetry",  # the parts of a broker that handlers use
         "broker",  # has all of these parts
         "context",  # a request to a broker
-        "apis",  # answers requests; `parts` takes a context, like its handlers
+        "apis",  # handles requests; `parts` takes a context, like its handlers
         "network",  # brings requests to the handlers
         "broker_server loop_host",  # a broker with listeners; the thread or loop in which it runs
         "server",  # the brokers of a cluster, started and stopped together

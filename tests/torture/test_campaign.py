@@ -19,7 +19,7 @@ def test_logs_survive_crashes() -> None:
     assert tried.states > CRASHES / 3
 
 
-def test_a_crash_is_the_same_for_the_same_seed() -> None:
+def test_crash_is_reproducible_by_seed() -> None:
     first, second = (run(7, 1, only=12345) for _ in range(2))
     assert first[:3] == second[:3]
 

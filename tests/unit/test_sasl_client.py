@@ -15,7 +15,7 @@ SERVER_NONCE = f"{NONCE}%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0"
 FIRST = f"r={SERVER_NONCE},s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096".encode()
 
 
-def test_example_of_rfc_7677() -> None:
+def test_exchange_of_rfc_7677_succeeds() -> None:
     conversation = scram("sha256", "user", "pencil", NONCE)
     assert next(conversation) == f"n,,n=user,r={NONCE}".encode()
     proof = "dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ="
@@ -24,7 +24,7 @@ def test_example_of_rfc_7677() -> None:
         conversation.send(b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=")
 
 
-def test_example_of_rfc_5802() -> None:
+def test_exchange_of_rfc_5802_succeeds() -> None:
     conversation = scram("sha1", "user", "pencil", "fyko+d2lbbFgONRv9qkxdawL")
     next(conversation)
     nonce = "fyko+d2lbbFgONRv9qkxdawL3rfcNHYJY1ZVvWVs7j"
@@ -51,7 +51,7 @@ def test_user_name_is_escaped() -> None:
         FIRST.replace(NONCE.encode(), b"x"),
     ],
 )
-def test_invalid_first_answer_is_refused(first: bytes) -> None:
+def test_invalid_first_response_is_refused(first: bytes) -> None:
     conversation = scram("sha256", "user", "pencil", NONCE)
     next(conversation)
     with pytest.raises(NotAuthenticated, match="the broker sent an invalid SCRAM"):
@@ -130,7 +130,7 @@ CHOSEN = SaslHandshakeResponse(mechanisms=["PLAIN"])
 
 
 def logged_in(*answers: Response) -> list[tuple[Request, int]]:
-    """Log in to a broker with these answers, and return the requests with their versions."""
+    """Log in to a broker with these responses, and return the requests with their versions."""
     asked: list[tuple[Request, int]] = []
 
     def ask(request: Request, version: int) -> Response:

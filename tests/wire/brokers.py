@@ -1,4 +1,4 @@
-"""Requests to the brokers of a cluster over real connections, and the answers for a single partition.
+"""Requests to the brokers of a cluster over real connections, and the responses for a single partition.
 
 Parameters default to neutral values: offset 0, no epoch, no wait, partition 0 of topic "t".
 """
@@ -60,7 +60,7 @@ class Wire:
 
     @contextmanager
     def waiting(self, api: str, version: int, body: Plain, node: int = 1) -> Iterator[Callable[[], Plain]]:
-        """Send a request and wait until the broker delays it; yield a function that receives the answer."""
+        """Send a request and wait until the broker delays it; yield a function that receives the response."""
         connection = self.connection(node, "waiting")
         sent = connection.send(api, version, body)
         self.until(lambda: len(self.cluster._server.nodes[node].purgatory) == 1)
@@ -131,7 +131,7 @@ class Wire:
 
 
 def fetched(answer: Plain) -> Plain:
-    """Return the answer for the only fetched partition."""
+    """Return the response for the only fetched partition."""
     [topic] = answer["responses"]
     [partition] = topic["partitions"]
     return partition

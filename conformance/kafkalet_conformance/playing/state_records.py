@@ -1,5 +1,4 @@
-"""Read the records that a coordinator has written about a group or transactional id to its internal topic, and the
-leader epoch of their partition.
+"""Read the records of a group or transactional id in its internal topic, and the leader epoch of their partition.
 
 The partition is computed from the id as by Kafka's coordinators. Only batches that contain a key with the id, and
 markers of the scenario's producers, are returned; keys and values are hexadecimal.

@@ -1,5 +1,6 @@
-"""The table of allowed differences between the responses of a broker and the recorded ones. Everything else is compared
-exactly. docs/scenario-format.md has the same table.
+"""The table of allowed differences between the responses of a broker and the recorded ones.
+
+Everything else is compared exactly. docs/scenario-format.md has the same table.
 """
 
 from collections.abc import Container, Iterator, Mapping

@@ -132,7 +132,7 @@ def test_bar_is_narrower_than_the_terminal(columns: int) -> None:
 @pytest.mark.parametrize(
     ("time_ms", "text"), [(0, "0:00"), (7_400, "0:07"), (761_000, "12:41"), (10_975_000, "3:02:55")]
 )
-def test_durations(time_ms: int, text: str) -> None:
+def test_durations_are_formatted_in_hours_minutes_and_seconds(time_ms: int, text: str) -> None:
     assert duration(time_ms) == text
 
 

@@ -41,17 +41,17 @@ def read(spark: SparkSession, broker: kafkalet.Broker, source: str, mechanism: s
 
 
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-512", "OAUTHBEARER"])
-def test_our_source_logs_in_over_tls(spark: SparkSession, secured: kafkalet.Broker, mechanism: str) -> None:
+def test_kafkalog_logs_in_over_tls(spark: SparkSession, secured: kafkalet.Broker, mechanism: str) -> None:
     frame = read(spark, secured, "kafkalog", mechanism)
     assert [bytes(row.value) for row in frame.orderBy("offset").collect()] == VALUES
 
 
-def test_our_source_reports_a_topic_that_the_user_may_not_read(spark: SparkSession, secured: kafkalet.Broker) -> None:
+def test_kafkalog_reports_a_topic_that_the_user_may_not_read(spark: SparkSession, secured: kafkalet.Broker) -> None:
     with pytest.raises(Exception, match="TOPIC_AUTHORIZATION_FAILED"):
         read(spark, secured, "kafkalog", "PLAIN", "payments").collect()
 
 
-def test_sparks_connector_logs_in_over_tls(spark: SparkSession, secured: kafkalet.Broker) -> None:
+def test_spark_connector_logs_in_over_tls(spark: SparkSession, secured: kafkalet.Broker) -> None:
     try:
         connector.jars()
     except connector.Unavailable as reason:

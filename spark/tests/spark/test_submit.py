@@ -16,7 +16,7 @@ from .settings import QUICK
 pyspark = pytest.importorskip("pyspark", reason="pip install kafkalet-spark")
 
 
-def test_its_directory_is_removed_from_sys_path(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_directory_of_the_script_is_removed_from_sys_path(monkeypatch: pytest.MonkeyPatch) -> None:
     here = str(Path(submit.__file__).parent)
     monkeypatch.setattr(sys, "path", [here, "/elsewhere"])
     monkeypatch.setattr(sys, "argv", ["submit.py", "fill"])

@@ -54,5 +54,5 @@ def test_table_without_rows_has_only_headings() -> None:
 @pytest.mark.parametrize(
     ("size", "text"), [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (12_345_678, "12.3 MB"), (5_000_000_000, "5.0 GB")]
 )
-def test_sizes(size: int, text: str) -> None:
+def test_sizes_are_formatted_in_decimal_units(size: int, text: str) -> None:
     assert megabytes(size) == text

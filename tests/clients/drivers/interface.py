@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 TIMEOUT_S = 60.0
-"""The maximum time to wait for an answer, sufficient on a busy machine."""
+"""The maximum time to wait for a response, sufficient on a busy machine."""
 
 PAUSE_MS = 10
 """The retry and reconnect backoff of the clients, in milliseconds; the default is 100."""

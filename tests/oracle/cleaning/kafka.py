@@ -1,4 +1,4 @@
-"""Let Apache Kafka clean random topics, and keep the files and answers from before and after each cleaning.
+"""Let Apache Kafka clean random topics, and keep the files and responses from before and after each cleaning.
 
 The cleaner is held back by min.cleanable.dirty.ratio=1 while the topics are filled. Logs that it both compacts and
 deletes from are released one after the other, because the order of the two is only defined for the log that is cleaned.

@@ -58,7 +58,7 @@ class Asker:
 
 
 def observe(bootstrap: str, groups: list[str], transactional_ids: list[str]) -> Answers:
-    """Ask for the contents of a cluster. Groups and transactional ids that do not exist are answers, too."""
+    """Ask for the contents of a cluster. Groups and transactional ids that do not exist are responses, too."""
     asker = Asker(bootstrap)
     try:
         topics = _topics(asker)
@@ -76,7 +76,7 @@ def observe(bootstrap: str, groups: list[str], transactional_ids: list[str]) -> 
 
 
 def differences(before: Any, after: Any, path: str = "") -> list[str]:
-    """Return a line for each place in which two answers differ."""
+    """Return a line for each place in which two responses differ."""
     if isinstance(before, dict) and isinstance(after, dict):
         names = [*before, *(name for name in after if name not in before)]
         return [

@@ -1,4 +1,4 @@
-"""Directories that Apache Kafka has written answer here as they did there (`make oracle`).
+"""Directories that Apache Kafka has written response here as they did there (`make oracle`).
 
 tests/recorded/test_kafka_directories.py has smaller versions of these tests that do not need Apache Kafka.
 """
@@ -22,7 +22,7 @@ def kafka(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.mark.parametrize("end", ["killed", "stopped"])
-def test_directory_answers_as_its_writer_did(kafka: Written, end: str) -> None:
+def test_directory_is_served_as_by_its_writer(kafka: Written, end: str) -> None:
     directory, expected = (
         (kafka.killed, kafka.expected_when_killed) if end == "killed" else (kafka.stopped, kafka.expected_when_stopped)
     )
@@ -36,8 +36,8 @@ def test_directory_answers_as_its_writer_did(kafka: Written, end: str) -> None:
     assert differences(expected, answers) == []
 
 
-def test_answers_of_apache_kafka_itself_are_compared(kafka: Written) -> None:
-    """Kafka's answers before the end and after the next start hardly differ, so that the comparison is strict."""
+def test_responses_of_apache_kafka_itself_are_compared(kafka: Written) -> None:
+    """Kafka's responses before the end and after the next start hardly differ, so that the comparison is strict."""
     before, after = kafka.expected_when_stopped
     assert before.keys() == after.keys()
     same = [question for question in before if before[question] == after[question]]

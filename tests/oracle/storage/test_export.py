@@ -1,4 +1,4 @@
-"""Directories written by kafkalet: Apache Kafka opens them with the same answers, and its tool finds no fault."""
+"""Directories written by kafkalet: Apache Kafka opens them with the same responses, and its tool finds no fault."""
 
 import random
 import re
@@ -49,7 +49,7 @@ class OpenedKafka(ApacheKafka):
     """Apache Kafka with directories that `kafkalet export` has prepared."""
 
     def __init__(self, data: Path, release: str, brokers: int) -> None:
-        # Compaction would change the answers.
+        # Compaction would change the responses.
         super().__init__(release, brokers=brokers, config=config_of(release) | {"log.cleaner.enable": "false"})
         self.data = data
         self.complaints: list[str] = []
@@ -105,7 +105,7 @@ def fill(cluster: kafkalet.Cluster, release: str, brokers: int, seed: int) -> Wo
 @pytest.mark.parametrize(
     ("release", "brokers", "is_killed"), [("3.9", 1, False), ("3.9", 3, True), ("4.4", 1, True), ("4.4", 3, False)]
 )
-def test_kafka_opens_directory_with_the_same_answers_and_back(
+def test_kafka_opens_exported_directory_with_the_same_responses_and_vice_versa(
     tmp_path: Path, release: str, brokers: int, is_killed: bool
 ) -> None:
     if reason := missing(release):

@@ -79,7 +79,7 @@ def inspected(path: Path, capsys: pytest.CaptureFixture[str]) -> list[dict[str, 
     return [{name: row[name] for name in names if name in FIELDS.values() or row[name] is not None} for row in rows]
 
 
-def test_batches_of_apache_kafka_are_shown_alike(
+def test_batches_of_apache_kafka_are_shown_as_by_dump_log_segments(
     kafka: ApacheKafka, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fill(kafka, "inspected")
@@ -100,7 +100,9 @@ def test_directory_of_apache_kafka_has_no_faults(
     assert main(["inspect", "--verify", str(tmp_path / "data")]) == 0, capsys.readouterr().out
 
 
-def test_batches_of_kafkalet_are_shown_alike(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_batches_of_kafkalet_are_shown_as_by_dump_log_segments(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     if reason := missing("3.9"):
         pytest.skip(reason)
     build(tmp_path / "data")

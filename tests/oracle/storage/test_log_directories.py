@@ -1,4 +1,4 @@
-"""A broker with two log directories, one of which fails, answers as Apache Kafka does (`make oracle`).
+"""A broker with two log directories, one of which fails, responses as Apache Kafka does (`make oracle`).
 
 The directory fails because a file takes its place. Which partitions a broker puts into which directory is not compared.
 """
@@ -68,7 +68,7 @@ class Play:
         return self.ask("Produce", 9, body)["responses"][0]["partitions"][0]
 
     def note(self, name: str, answer: Any) -> None:
-        """Remember an answer without the number of the partition."""
+        """Remember a response without the number of the partition."""
         if isinstance(answer, dict):
             answer = {
                 key: answer[key] for key in answer if key not in ("index", "partition_index", "partition", "records")
@@ -142,7 +142,7 @@ class Play:
 
 
 @pytest.mark.parametrize("release", ["3.9", "4.4"])
-def test_broker_with_a_failed_directory_answers_as_kafka_does(release: str, tmp_path: Path) -> None:
+def test_broker_with_a_failed_directory_responds_like_kafka(release: str, tmp_path: Path) -> None:
     if reason := missing(release):
         pytest.skip(reason)
     paths = [[tmp_path / broker / name for name in "ab"] for broker in ("kafka", "kafkalet")]

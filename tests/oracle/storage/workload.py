@@ -61,7 +61,7 @@ class Workload:
         self.connections.clear()
 
     def ask(self, api: str, version: int, body: Body, at: Callable[[], Connection | None] | None = None) -> Body:
-        """Send a request until its answer has no error that passes. Raise Refused for another error."""
+        """Send a request until its response has no error that passes. Raise Refused for another error."""
         deadline = time.monotonic() + TIMEOUT_S
         while True:
             connection = at() if at else self.any()
@@ -426,7 +426,7 @@ class Workload:
 
 
 def _errors(answer: Any) -> list[int]:
-    """Return all error codes in an answer."""
+    """Return all error codes in a response."""
     if isinstance(answer, dict):
         own = [value for name, value in answer.items() if name == "error_code"]
         return own + [code for value in answer.values() for code in _errors(value)]

@@ -1,4 +1,4 @@
-"""Data directories that Apache Kafka has written, with the answers that it gave.
+"""Data directories that Apache Kafka has written, with the responses that it gave.
 
     python -m tests.oracle.storage.written [RELEASE ...]
 
@@ -25,7 +25,7 @@ RELEASES = ("2.8", "3.9", "4.4")
 
 
 class Written(NamedTuple):
-    """The directories that a broker left, with the answers that are expected from a broker that opens them."""
+    """The directories that a broker left, with the responses that are expected from a broker that opens them."""
 
     release: str
     config: dict[str, str]

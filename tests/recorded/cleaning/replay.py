@@ -1,4 +1,4 @@
-"""Let kafkalet clean what Apache Kafka cleaned, at the same time, and compare files and answers."""
+"""Let kafkalet clean what Apache Kafka cleaned, at the same time, and compare files and responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files and answers of a partition before and after Apache Kafka cleaned it.
+"""The files and responses of a partition before and after Apache Kafka cleaned it.
 
 A file `kafka-<release>.json` has a list of cases. A case has a name, the seed that it was made of, and its rounds, as
 base64 of compressed JSON. Times are in milliseconds.

@@ -34,29 +34,29 @@ def cluster() -> Iterator[kafkalet.Cluster]:
 @pytest.mark.parametrize(
     "records", [b"", b"one", b"one" * 40, bytes(5), bytes(100)], ids=["empty", "short", "long", "zeros", "many zeros"]
 )
-def test_produce_of_plain_bytes_names_what_makes_a_batch(broker: kafkalet.Broker, records: bytes) -> None:
+def test_plain_bytes_error_describes_a_batch(broker: kafkalet.Broker, records: bytes) -> None:
     with pytest.raises(ValueError, match=f"is not a record batch.*{BUILD}"):
         broker.topic("t").append(records)
 
 
 @pytest.mark.parametrize("records", ["one", 5, None, [b"one"], [1, 2]], ids=str)
-def test_produce_of_what_is_not_bytes_is_a_type_error(broker: kafkalet.Broker, records: Any) -> None:
+def test_append_of_another_type_raises_type_error(broker: kafkalet.Broker, records: Any) -> None:
     with pytest.raises(TypeError, match=f"is not a record batch.*{BUILD}"):
         broker.topic("t").append(records)
 
 
 @pytest.mark.parametrize("cut", [1, 30, 60])
-def test_produce_of_a_batch_that_is_cut_off_is_refused(broker: kafkalet.Broker, cut: int) -> None:
+def test_truncated_batch_is_refused(broker: kafkalet.Broker, cut: int) -> None:
     with pytest.raises(ValueError, match="is not a record batch"):
         broker.topic("t").append(batch(b"a")[:-cut])
 
 
-def test_produce_of_a_batch_and_part_of_another_is_refused(broker: kafkalet.Broker) -> None:
+def test_batch_followed_by_partial_batch_is_refused(broker: kafkalet.Broker) -> None:
     with pytest.raises(ValueError, match=r"the last 20 of .* bytes are not a whole batch"):
         broker.topic("t").append(batch(b"a") + batch(b"b")[:20])
 
 
-def test_refused_records_leave_the_log_as_it_was(broker: kafkalet.Broker) -> None:
+def test_refused_records_leave_the_log_unchanged(broker: kafkalet.Broker) -> None:
     end = broker.topic("t").log().log_end_offset
     with pytest.raises(ValueError, match="is not a record batch"):
         broker.topic("t").append(b"one")
@@ -64,13 +64,13 @@ def test_refused_records_leave_the_log_as_it_was(broker: kafkalet.Broker) -> Non
 
 
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
-def test_produce_takes_a_batch_in_any_kind_of_bytes(broker: kafkalet.Broker, kind: Callable[[bytearray], Any]) -> None:
+def test_batch_may_be_any_bytes_like_object(broker: kafkalet.Broker, kind: Callable[[bytearray], Any]) -> None:
     end = broker.topic("t").log().log_end_offset
     assert broker.topic("t").append(kind(batch(b"a", b"b"))) == end
     assert broker.topic("t").log().log_end_offset == end + 2
 
 
-def test_produce_leaves_the_given_bytes_as_they_were(broker: kafkalet.Broker) -> None:
+def test_given_bytes_are_not_modified(broker: kafkalet.Broker) -> None:
     given = batch(b"a")
     before = bytes(given)
     broker.topic("t").append(given)
@@ -78,13 +78,13 @@ def test_produce_leaves_the_given_bytes_as_they_were(broker: kafkalet.Broker) ->
     assert given == before
 
 
-def test_produce_takes_messages_of_the_old_formats(broker: kafkalet.Broker) -> None:
+def test_messages_of_old_formats_are_accepted(broker: kafkalet.Broker) -> None:
     end = broker.topic("t").log().log_end_offset
     broker.topic("t").append(build_message_set(1, numbered([(1000, None, b"a", ()), (1000, None, b"b", ())])))
     assert broker.topic("t").log().log_end_offset == end + 2
 
 
-def test_produce_of_two_batches_is_refused_as_by_kafka(broker: kafkalet.Broker) -> None:
+def test_two_batches_are_refused_as_by_kafka(broker: kafkalet.Broker) -> None:
     with pytest.raises(KafkaError) as refused:
         broker.topic("t").append(batch(b"a") + batch(b"b"))
     assert refused.value.code is Code.INVALID_RECORD
@@ -106,31 +106,31 @@ DOORS: dict[str, Callable[[kafkalet.Cluster, Any], object]] = {
 
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("name", [b"t", 5], ids=str)
-def test_a_name_that_is_not_a_str_is_a_type_error(cluster: kafkalet.Cluster, door: str, name: Any) -> None:
+def test_name_of_another_type_raises_type_error(cluster: kafkalet.Cluster, door: str, name: Any) -> None:
     with pytest.raises(TypeError, match="must be a str, not"):
         DOORS[door](cluster, name)
 
 
 @pytest.mark.parametrize("door", ["log", "produce", "delete_topic", "elect_leader", "hold_replication"])
-def test_a_topic_that_does_not_exist_is_named(cluster: kafkalet.Cluster, door: str) -> None:
+def test_missing_topic_is_named_in_the_error(cluster: kafkalet.Cluster, door: str) -> None:
     with pytest.raises(KafkaError, match="topic missing does not exist") as refused:
         DOORS[door](cluster, "missing")
     assert refused.value.code is Code.UNKNOWN_TOPIC_OR_PARTITION
 
 
 @pytest.mark.parametrize("index", [-1, 2])
-def test_a_partition_that_does_not_exist_is_named_with_those_that_do(cluster: kafkalet.Cluster, index: int) -> None:
+def test_missing_partition_error_lists_the_existing_ones(cluster: kafkalet.Cluster, index: int) -> None:
     with pytest.raises(KafkaError, match=f"topic t has no partition {index}; it has partition 0 to 1"):
         cluster.topic("t").log(index)
 
 
 @pytest.mark.parametrize("index", ["0", True, 0.0, None], ids=repr)
-def test_a_partition_that_is_not_an_int_is_a_type_error(cluster: kafkalet.Cluster, index: Any) -> None:
+def test_partition_of_another_type_raises_type_error(cluster: kafkalet.Cluster, index: Any) -> None:
     with pytest.raises(TypeError, match="the number of a partition must be an int, not"):
         cluster.topic("t").log(index)
 
 
-def test_an_int_of_another_kind_is_an_int() -> None:
+def test_object_with_index_method_is_an_int() -> None:
     class Index:
         def __index__(self) -> int:
             return 7
@@ -143,31 +143,29 @@ def test_an_int_of_another_kind_is_an_int() -> None:
 
 @pytest.mark.parametrize("method", ["broker", "hold_replication"])
 @pytest.mark.parametrize("node_id", [0, 99])
-def test_a_broker_that_does_not_exist_is_named_with_those_that_do(
-    cluster: kafkalet.Cluster, method: str, node_id: int
-) -> None:
+def test_missing_broker_error_lists_the_existing_ones(cluster: kafkalet.Cluster, method: str, node_id: int) -> None:
     with pytest.raises(ValueError, match=f"broker {node_id} does not exist; the brokers of this cluster are 1, 2, 3"):
         getattr(cluster, method)(node_id)
 
 
-def test_a_broker_is_named_by_a_number(cluster: kafkalet.Cluster) -> None:
+def test_broker_id_of_another_type_raises_type_error(cluster: kafkalet.Cluster) -> None:
     with pytest.raises(TypeError, match="the id of a broker must be an int, not '1'"):
         cluster.broker("1").stop()  # type: ignore[arg-type]
 
 
-def test_a_broker_that_runs_is_not_started(cluster: kafkalet.Cluster) -> None:
+def test_running_broker_cannot_be_started(cluster: kafkalet.Cluster) -> None:
     with pytest.raises(ValueError, match="broker 1 is already running"):
         cluster.broker(1).start()
 
 
-def test_a_broker_is_stopped_once() -> None:
+def test_stopped_broker_cannot_be_stopped_again() -> None:
     with kafkalet.Cluster(2) as cluster:
         cluster.broker(2).stop()
         with pytest.raises(ValueError, match=r"broker 2 is already stopped; broker\(2\).start\(\) starts it again"):
             cluster.broker(2).stop()
 
 
-def test_a_broker_that_is_not_in_sync_is_not_elected(cluster: kafkalet.Cluster) -> None:
+def test_replica_out_of_sync_is_not_elected(cluster: kafkalet.Cluster) -> None:
     cluster.topic("t").move_leader(1)
     with cluster.topic("t").shrink_isr(2), pytest.raises(KafkaError, match="broker 2 cannot lead t-0") as refused:
         cluster.topic("t").move_leader(2)
@@ -179,13 +177,13 @@ def test_a_broker_that_is_not_in_sync_is_not_elected(cluster: kafkalet.Cluster) 
 # Replication that is held back
 
 
-def test_a_partition_is_held_together_with_its_topic(cluster: kafkalet.Cluster) -> None:
+def test_holding_a_partition_requires_its_topic(cluster: kafkalet.Cluster) -> None:
     with pytest.raises(ValueError, match="partition 0 is given without a topic"):
         cluster.hold_replication(1, partition=0)
 
 
 @pytest.mark.parametrize(("place", "words"), [(("t", 0), "t-0"), (("t", 1), "t-1"), (("u",), "u")])
-def test_what_a_broker_holds_no_replica_of_cannot_be_held_back(place: tuple[Any, ...], words: str) -> None:
+def test_partition_without_replica_on_the_broker_cannot_be_held_back(place: tuple[Any, ...], words: str) -> None:
     with kafkalet.Cluster(4) as cluster:
         cluster.topic("t").create(assignments=[[1, 2], [2, 3]])
         cluster.topic("u").create(assignments=[[1]])
@@ -193,7 +191,7 @@ def test_what_a_broker_holds_no_replica_of_cannot_be_held_back(place: tuple[Any,
             cluster.hold_replication(4, *place)
 
 
-def test_replicas_of_a_broker_that_was_stopped_may_be_held_back() -> None:
+def test_replicas_of_stopped_broker_can_be_held_back() -> None:
     with kafkalet.Cluster(2, topics=[kafkalet.NewTopic("t", 1, replication_factor=2)]) as cluster:
         cluster.broker(2).stop()
         cluster.hold_replication(2, "t")
@@ -224,7 +222,9 @@ def test_replicas_of_a_broker_that_was_stopped_may_be_held_back() -> None:
         ({"assignments": [["1"]]}, "a broker in assignments must be an int, not '1'"),
     ],
 )
-def test_a_topic_of_wrong_kinds_is_a_type_error(broker: kafkalet.Broker, given: dict[str, Any], words: str) -> None:
+def test_topic_arguments_of_wrong_types_raise_type_error(
+    broker: kafkalet.Broker, given: dict[str, Any], words: str
+) -> None:
     with pytest.raises(TypeError, match=words):
         broker.topic("x").create(**given)
 
@@ -247,11 +247,11 @@ def test_counts_that_contradict_the_assignments_are_refused(
 @pytest.mark.parametrize(
     ("value", "text"), [("5", "5"), (5, "5"), (True, "true"), (False, "false"), (0.5, "0.5")], ids=repr
 )
-def test_a_value_of_a_property_becomes_the_text_that_kafka_reads(value: Any, text: str) -> None:
+def test_property_value_is_converted_to_the_notation_of_kafka(value: Any, text: str) -> None:
     assert arguments.properties("config", {"a": value}) == {"a": text}
 
 
-def test_more_partitions_than_kafka_makes_at_once_are_refused(broker: kafkalet.Broker) -> None:
+def test_more_partitions_than_kafka_creates_in_one_request_are_refused(broker: kafkalet.Broker) -> None:
     with pytest.raises(KafkaError, match="Excessively large number of partitions per request") as refused:
         broker.topic("x").create(10_001)
     assert refused.value.code is Code.POLICY_VIOLATION
@@ -296,7 +296,7 @@ def test_properties_of_topics_and_brokers_may_be_numbers_and_bools() -> None:
         ({"bootstrap": "x"}, "Cluster has no option 'bootstrap'"),
     ],
 )
-def test_a_cluster_of_wrong_kinds_is_a_type_error_before_it_starts(given: dict[str, Any], words: str) -> None:
+def test_cluster_arguments_of_wrong_types_raise_type_error_before_the_start(given: dict[str, Any], words: str) -> None:
     with pytest.raises(TypeError, match=words):
         kafkalet.Cluster(**given)
 
@@ -317,24 +317,22 @@ def test_a_cluster_of_wrong_kinds_is_a_type_error_before_it_starts(given: dict[s
         ({"config": {"num.partitions": 0}}, "Invalid value 0 for configuration num.partitions"),
     ],
 )
-def test_a_cluster_of_values_that_are_not_allowed_is_refused_before_it_starts(
-    given: dict[str, Any], words: str
-) -> None:
+def test_invalid_cluster_arguments_are_refused_before_the_start(given: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         kafkalet.Cluster(**given)
 
 
-def test_a_broker_is_one_broker() -> None:
+def test_broker_class_refuses_several_brokers() -> None:
     with pytest.raises(ValueError, match=r"a Broker is one broker; for 3 use kafkalet.Cluster\(brokers=3\)"):
         kafkalet.Broker(3)
 
 
-def test_a_data_directory_may_be_a_path(tmp_path: Path) -> None:
+def test_data_directory_may_be_a_path(tmp_path: Path) -> None:
     with kafkalet.Broker(data_dir=tmp_path, topics=["t"]):
         assert (tmp_path / "t-0").is_dir()
 
 
-def test_a_value_is_shown_short() -> None:
+def test_long_value_is_shortened_in_messages() -> None:
     assert arguments.shown(b"one") == "b'one' (3 bytes)"
     assert arguments.shown(b"x" * 30) == f"{b'x' * 20!r}... (30 bytes)"
     assert arguments.shown(5) == "5 (int)"

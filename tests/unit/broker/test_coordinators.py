@@ -26,7 +26,7 @@ def coordinators(client: Committing, node: int) -> Coordinators:
     return client.stage.cluster._server.brokers[node].coordinators
 
 
-def test_nothing_is_made_before_somebody_needs_it(client: Committing) -> None:
+def test_coordinator_is_created_on_first_use(client: Committing) -> None:
     with pytest.raises(KafkaError) as refused:
         coordinators(client, 1).partition_for(CONSUMER_OFFSETS, "g")
     assert refused.value.code == Code.NOT_COORDINATOR
@@ -34,7 +34,7 @@ def test_nothing_is_made_before_somebody_needs_it(client: Committing) -> None:
     assert coordinators(client, 1).made == []
 
 
-def test_who_leads_the_partition_coordinates(client: Committing) -> None:
+def test_leader_of_the_partition_is_the_coordinator(client: Committing) -> None:
     leader = client.node
     assert coordinators(client, leader).partition_for(CONSUMER_OFFSETS, "g") == 0
     with pytest.raises(KafkaError) as refused:
@@ -42,7 +42,7 @@ def test_who_leads_the_partition_coordinates(client: Committing) -> None:
     assert refused.value.code == Code.NOT_COORDINATOR
 
 
-def test_state_is_loaded_soon_after_the_election_without_being_asked_for(client: Committing) -> None:
+def test_state_is_loaded_after_the_election_without_a_request(client: Committing) -> None:
     client.commit({0: 5})
     client.stage.settle()
     old = client.node
@@ -55,7 +55,7 @@ def test_state_is_loaded_soon_after_the_election_without_being_asked_for(client:
     assert client.fetch(0) == [5]
 
 
-def test_a_request_that_comes_first_finds_it_loaded_too(client: Committing) -> None:
+def test_first_request_after_the_election_finds_the_state_loaded(client: Committing) -> None:
     client.commit({0: 5})
     client.stage.settle()
     old = client.node
@@ -65,7 +65,7 @@ def test_a_request_that_comes_first_finds_it_loaded_too(client: Committing) -> N
     assert answer["error_code"] == Code.NOT_COORDINATOR
 
 
-def test_a_leader_in_a_new_epoch_reads_anew(client: Committing) -> None:
+def test_leader_in_a_new_epoch_loads_the_state_again(client: Committing) -> None:
     client.commit({0: 5})
     client.stage.settle()
     first = client.shard
@@ -76,7 +76,7 @@ def test_a_leader_in_a_new_epoch_reads_anew(client: Committing) -> None:
     assert client.fetch(0) == [5]
 
 
-def test_when_a_broker_goes_the_next_takes_over(client: Committing) -> None:
+def test_next_broker_takes_over_when_the_coordinator_stops(client: Committing) -> None:
     client.commit({0: 5})
     client.stage.settle()
     gone = client.node
@@ -88,7 +88,7 @@ def test_when_a_broker_goes_the_next_takes_over(client: Committing) -> None:
     assert client.fetch(0) == [6]
 
 
-def test_state_goes_with_the_topic(client: Committing) -> None:
+def test_deletion_of_the_topic_discards_the_state(client: Committing) -> None:
     client.commit({0: 5})
     client.stage.cluster.topic(OFFSETS).delete()
     with pytest.raises(KafkaError) as refused:
@@ -99,7 +99,7 @@ def test_state_goes_with_the_topic(client: Committing) -> None:
     assert client.fetch(0) == [-1]  # the topic is made again when somebody asks for the coordinator
 
 
-def test_at_start_everything_is_loaded_that_was_written(client: Committing) -> None:
+def test_start_loads_everything_that_was_written(client: Committing) -> None:
     client.commit({0: 5})
     client.stage.restart()
     loaded = [coordinators(client, node).made for node in (1, 2)]
@@ -107,7 +107,7 @@ def test_at_start_everything_is_loaded_that_was_written(client: Committing) -> N
     assert client.fetch(0) == [5]
 
 
-def test_deleted_partitions_concern_only_who_has_offsets(client: Committing) -> None:
+def test_deletion_of_a_partition_affects_only_coordinators_with_its_offsets(client: Committing) -> None:
     coordinators(client, 1).partitions_deleted("t", [0])
     assert coordinators(client, 1).made == []
     client.commit({0: 5})

@@ -79,16 +79,16 @@ A, B, C = name_key("a"), name_key("b"), name_key("c")
 
 
 @pytest.mark.parametrize(("epoch", "following"), [(0, 1), (1, 2), (MAX_EPOCH, 1), (-1, -1)])
-def test_the_epoch_after_the_largest_is_one_and_the_final_one_stays(epoch: int, following: int) -> None:
+def test_largest_epoch_is_followed_by_1_and_final_epoch_by_itself(epoch: int, following: int) -> None:
     assert next_epoch(epoch) == following
 
 
-def test_a_request_without_a_session_opens_none(client: Client) -> None:
+def test_request_without_a_session_opens_none(client: Client) -> None:
     assert client.ask(NO_SESSION, FINAL_EPOCH, A).settle({A: partition_result()}) == (Code.NONE, NO_SESSION, [A])
     assert not client.sessions.sessions
 
 
-def test_epoch_zero_opens_a_session_and_answers_every_partition(client: Client) -> None:
+def test_epoch_0_opens_a_session_and_returns_every_partition(client: Client) -> None:
     error, session_id, keys = client.ask(NO_SESSION, INITIAL_EPOCH, A, B).settle(
         {A: partition_result(), B: partition_result()}
     )
@@ -96,11 +96,11 @@ def test_epoch_zero_opens_a_session_and_answers_every_partition(client: Client) 
     assert session_id > 0
 
 
-def test_a_session_opens_without_partitions(client: Client) -> None:
+def test_session_may_be_opened_without_partitions(client: Client) -> None:
     assert client.open() > 0
 
 
-def test_epoch_zero_with_an_id_ends_that_session_and_opens_another(client: Client) -> None:
+def test_epoch_0_with_an_id_replaces_the_session(client: Client) -> None:
     old = client.open(A)
     _, new, _ = client.ask(old, INITIAL_EPOCH, A).settle({A: partition_result()})
     assert set(client.sessions.sessions) == {new}
@@ -126,13 +126,13 @@ def test_a_wrong_epoch_is_refused_and_does_not_advance_the_session(client: Clien
 
 
 @pytest.mark.parametrize("opened_by_id", [True, False])
-def test_a_session_does_not_change_between_names_and_ids(client: Client, opened_by_id: bool) -> None:
+def test_session_cannot_switch_between_names_and_ids(client: Client, opened_by_id: bool) -> None:
     session_id = client.open(by_id=opened_by_id)
     assert client.ask(session_id, 1, by_id=not opened_by_id).error == Code.FETCH_SESSION_TOPIC_ID_ERROR
     assert client.sessions.sessions[session_id].epoch == 1
 
 
-def test_unchanged_partitions_are_not_answered(client: Client) -> None:
+def test_unchanged_partitions_are_left_out(client: Client) -> None:
     session_id = client.open(A, B)
     assert client.ask(session_id, 1).settle({A: partition_result(), B: partition_result()}) == (
         Code.NONE,
@@ -152,12 +152,12 @@ def test_unchanged_partitions_are_not_answered(client: Client) -> None:
     ],
     ids=["high watermark", "log start offset", "records", "error", "diverging epoch or preferred replica"],
 )
-def test_a_partition_is_answered_for_each_reason(client: Client, change: PartitionResult) -> None:
+def test_partition_is_returned_for_each_kind_of_change(client: Client, change: PartitionResult) -> None:
     session_id = client.open(A, B)
     assert client.ask(session_id, 1).settle({A: partition_result(), B: change})[2] == [B]
 
 
-def test_after_an_error_has_gone_the_partition_is_told_again(client: Client) -> None:
+def test_partition_is_returned_again_once_its_error_has_ended(client: Client) -> None:
     session_id = client.open(A)
     client.ask(session_id, 1).settle(
         {A: partition_result(high_watermark=-1, log_start_offset=-1, error=Code.NOT_LEADER_OR_FOLLOWER)}
@@ -166,7 +166,7 @@ def test_after_an_error_has_gone_the_partition_is_told_again(client: Client) -> 
     assert client.ask(session_id, 3).settle({A: partition_result()})[2] == []
 
 
-def test_partitions_with_records_go_to_the_end_of_the_order(client: Client) -> None:
+def test_partitions_with_records_move_to_the_end_of_the_order(client: Client) -> None:
     session_id = client.open(A, B, C)
     client.ask(session_id, 1).settle({A: partition_result(size=5), B: partition_result(), C: partition_result()})
     assert [key for key, _ in client.ask(session_id, 2).requested] == [B, C, A]
@@ -178,7 +178,7 @@ def test_a_partition_that_only_changed_keeps_its_place(client: Client) -> None:
     assert [key for key, _ in client.ask(session_id, 2).requested] == [A, B]
 
 
-def test_before_kafka_3_a_partition_that_only_changed_goes_to_the_end_too(client: Client) -> None:
+def test_before_3_0_partition_that_only_changed_moves_to_the_end_too(client: Client) -> None:
     client.sessions.returned_go_last = True
     session_id = client.open(A, B)
     client.ask(session_id, 1).settle({A: partition_result(high_watermark=3), B: partition_result()})
@@ -202,7 +202,9 @@ def test_a_session_without_partitions_ends_with_the_next_request(client: Client)
 
 
 @pytest.mark.parametrize("is_forgotten", [False, True])
-def test_nameless_topic_fails_a_request_of_a_session_that_cannot_have_it(client: Client, is_forgotten: bool) -> None:
+def test_topic_without_a_name_fails_a_request_of_a_session_that_cannot_contain_it(
+    client: Client, is_forgotten: bool
+) -> None:
     client.sessions.takes_nameless = False
     topic, nameless = ("a", b"1" * 16, 0), (*NAMELESS, 0)
     session_id = client.open(topic, by_id=True)
@@ -211,14 +213,14 @@ def test_nameless_topic_fails_a_request_of_a_session_that_cannot_have_it(client:
     assert client.ask(session_id, 1, by_id=True).requested == [(topic, ASKED)]
 
 
-def test_of_two_requests_that_overlap_the_first_is_refused(client: Client) -> None:
+def test_first_of_two_overlapping_requests_is_refused(client: Client) -> None:
     session_id = client.open(A)
     first = client.ask(session_id, 1)
     client.ask(session_id, 2)
     assert first.settle({A: partition_result()}) == (Code.INVALID_FETCH_SESSION_EPOCH, session_id, [])
 
 
-def test_a_topic_that_was_unknown_by_its_id_is_read_once_it_is_there(client: Client) -> None:
+def test_topic_with_an_unknown_id_is_read_once_it_exists(client: Client) -> None:
     topic_id = bytes(range(16))
     unknown: Key = ("", topic_id, 0)
     session_id = client.open(unknown, by_id=True)
@@ -226,18 +228,18 @@ def test_a_topic_that_was_unknown_by_its_id_is_read_once_it_is_there(client: Cli
     assert [key for key, _ in client.ask(session_id, 1, by_id=True).requested] == [("a", topic_id, 0)]
 
 
-def test_a_full_cache_gives_no_session_beside_fresh_ones() -> None:
+def test_full_cache_of_recent_sessions_opens_no_session() -> None:
     client = Client(max_entries=1)
     client.open(A)
     assert client.open(A, B) == NO_SESSION
 
 
-def test_a_cache_without_slots_gives_no_session() -> None:
+def test_cache_without_slots_opens_no_session() -> None:
     client = Client(max_entries=0)
     assert client.open(A) == NO_SESSION
 
 
-def test_a_session_unused_for_two_minutes_makes_room() -> None:
+def test_session_unused_for_two_minutes_is_evicted() -> None:
     client = Client(max_entries=1)
     old = client.open(A, B)
     client.clock.advance(milliseconds=EVICTION_MS + 1)
@@ -245,7 +247,7 @@ def test_a_session_unused_for_two_minutes_makes_room() -> None:
     assert old not in client.sessions.sessions
 
 
-def test_an_old_session_in_use_makes_room_only_for_a_larger_one() -> None:
+def test_old_session_in_use_is_evicted_only_by_a_larger_one() -> None:
     client = Client(max_entries=1)
     old = client.open(A, B)
     client.clock.advance(milliseconds=EVICTION_MS + 1)
@@ -254,13 +256,13 @@ def test_an_old_session_in_use_makes_room_only_for_a_larger_one() -> None:
     assert client.open(A, B, C) > 0
 
 
-def test_a_follower_takes_the_place_of_a_fresh_consumer() -> None:
+def test_follower_session_evicts_a_recent_consumer_session() -> None:
     client = Client(max_entries=1)
     client.open(A, B, C)
     assert client.open(A, follower=True) > 0
 
 
-def test_a_consumer_never_takes_the_place_of_a_follower_in_use() -> None:
+def test_consumer_session_never_evicts_a_follower_session_in_use() -> None:
     client = Client(max_entries=1)
     follower = client.open(A, follower=True)
     client.clock.advance(milliseconds=EVICTION_MS + 1)

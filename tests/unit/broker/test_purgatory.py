@@ -69,7 +69,7 @@ def test_repeated_touches_check_the_waiter_once() -> None:
     assert not waiting.loop.calls
 
 
-def test_waiter_without_an_answer_keeps_waiting() -> None:
+def test_waiter_without_a_result_keeps_waiting() -> None:
     waiting = Waiting()
     waiting.purgatory.touch("a")
     waiting.loop.turn()
@@ -95,7 +95,7 @@ def test_timeout_completes_the_waiter_with_expired() -> None:
     assert len(waiting.purgatory) == 0
 
 
-def test_answer_cancels_the_timer() -> None:
+def test_result_cancels_the_timer() -> None:
     waiting = Waiting()
     waiting.stock = 3
     waiting.purgatory.touch("a")
@@ -112,13 +112,13 @@ def test_waiter_without_timeout_waits_forever() -> None:
 
 
 @pytest.mark.parametrize("delay_ms", [0, -1])
-def test_zero_delay_is_answered_immediately(delay_ms: int) -> None:
+def test_waiter_with_zero_delay_completes_immediately(delay_ms: int) -> None:
     waiting = Waiting(delay_ms)
     assert waiting.answers == ["expired"]
     assert waiting.delayed.result() == "expired"
 
 
-def test_cancelled_waiter_is_removed_and_not_answered() -> None:
+def test_cancelled_waiter_is_removed_without_a_result() -> None:
     waiting = Waiting()
     waiting.delayed.cancel()
     assert len(waiting.purgatory) == 0
@@ -171,7 +171,7 @@ def test_waiters_of_a_key_are_checked_in_order() -> None:
     assert seen == [0, 1, 2, 3, 4]
 
 
-def test_a_bug_in_ready_fails_that_waiter_and_no_other() -> None:
+def test_exception_in_ready_fails_only_that_waiter() -> None:
     clock, loop = ManualClock(), Loop()
     purgatory = Purgatory(clock, loop.call_soon)
     answers: list[object] = []
@@ -187,7 +187,7 @@ def test_a_bug_in_ready_fails_that_waiter_and_no_other() -> None:
     assert len(purgatory) == 0
 
 
-def test_a_bug_in_expired_fails_the_waiter() -> None:
+def test_exception_in_expired_fails_the_waiter() -> None:
     clock, loop = ManualClock(), Loop()
     errors: list[Exception] = []
 
@@ -200,7 +200,7 @@ def test_a_bug_in_expired_fails_the_waiter() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("tcwg"), st.integers(0, 9), st.sampled_from("abc")), max_size=60))
-def test_every_waiter_is_answered_at_most_once_and_removed(
+def test_every_waiter_completes_at_most_once_and_is_removed(
     steps: list[tuple[str, int, str]],
 ) -> None:
     clock, loop = ManualClock(), Loop()

@@ -36,7 +36,7 @@ NO_TEXT_OF_CLIENTS = {
         (None, "'None'"),
     ],
 )
-def test_quoted_texts(text: object, line: str) -> None:
+def test_quoted_text_is_escaped_and_truncated(text: object, line: str) -> None:
     assert quoted(text) == line
 
 
@@ -49,7 +49,7 @@ def test_quoted_texts(text: object, line: str) -> None:
         (ValueError("a\rb"), r"a\rb"),
     ],
 )
-def test_shown_sentences(sentence: object, line: str) -> None:
+def test_sentence_of_another_program_is_shown_on_one_line(sentence: object, line: str) -> None:
     assert shown(sentence) == line
 
 

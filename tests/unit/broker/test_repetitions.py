@@ -69,7 +69,7 @@ def test_other_requests_have_no_plan(known: Repetitions[Context], request_: byte
     assert answers(known, request_) == []
 
 
-def test_requests_of_one_layout_have_plans_of_their_own(known: Repetitions[Context]) -> None:
+def test_requests_of_one_layout_have_separate_plans(known: Repetitions[Context]) -> None:
     known.add(LAYOUT, frame(middle=b"one"), Recording(b"first"))
     known.add(LAYOUT, frame(middle=b"two"), Recording(b"second"))
     assert answers(known, frame(middle=b"two")) == [b"second"]
@@ -106,13 +106,11 @@ def test_plans_are_dropped_when_the_cluster_has_changed(known: Repetitions[Conte
     assert answers(known, frame()) == [b"new"]
 
 
-def test_request_is_learnt_when_it_is_repeated(known: Repetitions[Context]) -> None:
+def test_request_is_learned_when_it_is_repeated(known: Repetitions[Context]) -> None:
     assert [known.should_learn("a"), known.should_learn("b"), known.should_learn("a")] == [False, False, True]
 
 
-def test_plan_that_was_not_used_for_the_longest_time_is_replaced(
-    known: Repetitions[Context], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_least_recently_used_plan_is_replaced(known: Repetitions[Context], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repetitions, "MOST_PLANS", 2)
     names = [b"one", b"two", b"six"]
     for name in names[:2]:
@@ -122,7 +120,7 @@ def test_plan_that_was_not_used_for_the_longest_time_is_replaced(
     assert [answers(known, frame(middle=name)) for name in names] == [[b"one"], [], [b"six"]]
 
 
-def test_while_there_are_many_plans_few_requests_are_learnt(
+def test_few_requests_are_learned_while_there_are_many_plans(
     known: Repetitions[Context], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(repetitions, "MOST_PLANS", 1)

@@ -47,12 +47,12 @@ class Kitchen:
         return Code.NONE
 
 
-def test_without_subscriptions_nothing_is_asked_for() -> None:
+def test_without_subscriptions_no_metrics_are_requested() -> None:
     subscription = Kitchen().ask()
     assert (subscription.metrics, subscription.interval_ms) == ([], 300_000)
 
 
-def test_subscriptions_add_up_and_the_shortest_interval_counts() -> None:
+def test_matching_subscriptions_are_merged_with_the_shortest_interval() -> None:
     kitchen = Kitchen()
     kitchen.subscribe("a", metrics="x,y", interval_ms="5000")
     kitchen.subscribe("b", metrics="z", interval_ms="1000")
@@ -60,7 +60,7 @@ def test_subscriptions_add_up_and_the_shortest_interval_counts() -> None:
     assert kitchen.ask()[1:] == (["x", "y", "z"], 1000)
 
 
-def test_all_metrics_are_all_metrics() -> None:
+def test_wildcard_replaces_all_other_metrics() -> None:
     kitchen = Kitchen()
     kitchen.subscribe("a", metrics="x,*")
     assert kitchen.ask().metrics == ["*"]
@@ -77,20 +77,20 @@ def test_all_metrics_are_all_metrics() -> None:
         ("", True),
     ],
 )
-def test_who_is_meant(match: str, fits: bool) -> None:
+def test_subscription_matches_client_attributes(match: str, fits: bool) -> None:
     kitchen = Kitchen()
     kitchen.subscribe("a", metrics="x", match=match)
     assert kitchen.ask().metrics == (["x"] if fits else [])
 
 
-def test_a_client_id_too_long_to_be_matched_fits_nothing() -> None:
+def test_overlong_client_id_matches_no_subscription() -> None:
     kitchen = Kitchen()
     kitchen.subscribe("a", metrics="x", match="client_id=a{500}a*")
     kitchen.context.client_id = "a" * 30_000
     assert kitchen.ask().metrics == []
 
 
-def test_a_subscription_that_changes_is_matched_anew() -> None:
+def test_changed_subscription_is_matched_again() -> None:
     kitchen = Kitchen()
     kitchen.subscribe("a", metrics="x", match="client_id=other")
     assert kitchen.ask().metrics == []
@@ -108,7 +108,7 @@ def test_patterns_of_dropped_subscriptions_are_forgotten() -> None:
     assert kitchen.telemetry._patterns.keys() == {"b"}
 
 
-def test_asking_again_too_soon_is_refused() -> None:
+def test_early_request_for_a_subscription_is_refused() -> None:
     kitchen = Kitchen()
     kitchen.ask()
     assert kitchen.ask() is Code.THROTTLING_QUOTA_EXCEEDED
@@ -116,7 +116,7 @@ def test_asking_again_too_soon_is_refused() -> None:
     assert kitchen.ask().metrics == []
 
 
-def test_the_first_push_may_come_at_once_and_the_next_one_has_to_wait() -> None:
+def test_first_push_is_accepted_immediately_and_the_next_one_must_wait() -> None:
     kitchen = Kitchen()
     subscription = kitchen.ask()
     assert kitchen.push(subscription.id) is Code.NONE
@@ -125,7 +125,7 @@ def test_the_first_push_may_come_at_once_and_the_next_one_has_to_wait() -> None:
     assert kitchen.push(subscription.id) is Code.NONE
 
 
-def test_the_last_push_may_come_any_time_and_nothing_after_it() -> None:
+def test_terminating_push_is_accepted_at_any_time_and_is_the_last() -> None:
     kitchen = Kitchen()
     subscription = kitchen.ask()
     kitchen.push(subscription.id)
@@ -134,7 +134,7 @@ def test_the_last_push_may_come_any_time_and_nothing_after_it() -> None:
     assert kitchen.push(subscription.id) is Code.INVALID_REQUEST
 
 
-def test_who_pushes_to_an_old_subscription_asks_anew_at_once() -> None:
+def test_client_may_request_a_new_subscription_immediately_after_a_push_to_an_old_one() -> None:
     kitchen = Kitchen()
     before = kitchen.ask()
     kitchen.subscribe("a", metrics="x")
@@ -145,7 +145,7 @@ def test_who_pushes_to_an_old_subscription_asks_anew_at_once() -> None:
     assert kitchen.push(after.id) is Code.NONE
 
 
-def test_not_more_clients_are_remembered_than_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_remembered_clients_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     assert MAX_CLIENTS > 1000
     monkeypatch.setattr("kafkalet.broker.telemetry.MAX_CLIENTS", 3)
     kitchen = Kitchen()

@@ -112,7 +112,7 @@ def test_records_are_shown_with_text(data: Path, capsys: Capture) -> None:
     assert (row["offset"], row["key"], row["value"]) == (4, "6b31", 30)
 
 
-def test_range_of_offsets(data: Path, capsys: Capture) -> None:
+def test_range_of_offsets_selects_batches_and_records(data: Path, capsys: Capture) -> None:
     log = data / "t-0" / f"{SEGMENT}.log"
     found = objects(capsys, "--from", "4", "--to", "8", log)
     assert [(each["base_offset"], each["last_offset"]) for each in found] == [(3, 5), (6, 8)]
@@ -135,7 +135,7 @@ def test_range_of_offsets(data: Path, capsys: Capture) -> None:
         (".kafka_cleanshutdown", "clean_shutdown"),
     ],
 )
-def test_small_files(data: Path, capsys: Capture, name: str, kind: str) -> None:
+def test_small_file_has_rows_of_its_kind(data: Path, capsys: Capture, name: str, kind: str) -> None:
     assert {each["type"] for each in objects(capsys, data / name)} == {kind}
     assert lines(capsys, data / name)
 

@@ -24,16 +24,14 @@ def test_exception_has_a_response(error: Exception, expected: Failure) -> None:
     ERROR.check(expected.json(), "the error")
 
 
-def test_wait_that_timed_out_is_answered_with_its_message() -> None:
+def test_response_to_a_wait_that_timed_out_has_its_message() -> None:
     assert failure_of(AssertionError("no record"), waits=True) == Failure(408, "timeout", "no record")
 
 
 @pytest.mark.parametrize(
     "error", [AssertionError("x"), TypeError("x"), KeyError("x"), RecursionError("x"), OSError("x")]
 )
-def test_unexpected_exception_is_answered_with_500_and_logged(
-    error: Exception, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_unexpected_exception_returns_500_and_is_logged(error: Exception, caplog: pytest.LogCaptureFixture) -> None:
     failure = failure_of(error)
     assert (failure.status, failure.code) == (500, "internal")
     assert failure.message.startswith(type(error).__name__)

@@ -85,7 +85,7 @@ def test_literal_path_takes_precedence_over_a_parameter() -> None:
     assert found.route.handler is get_last_letter
 
 
-def test_unsupported_method_is_answered_with_allowed_methods() -> None:
+def test_unsupported_method_returns_the_allowed_methods() -> None:
     assert find(ROUTES, "DELETE", "/v1/letters/a") == (None, {}, ["GET", "POST"])
 
 

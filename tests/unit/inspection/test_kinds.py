@@ -30,7 +30,7 @@ ZERO = "0" * 20
         (f"{ZERO}.log.bak", None),
     ],
 )
-def test_kind_of_file(name: str, kind: FileKind | None) -> None:
+def test_file_kind_is_recognized_by_name(name: str, kind: FileKind | None) -> None:
     assert kind_of(name) == kind
 
 
@@ -43,7 +43,7 @@ def test_kind_of_file(name: str, kind: FileKind | None) -> None:
         ("t", None),
     ],
 )
-def test_folder_of_partition(name: str, folder: LogFolder | None) -> None:
+def test_partition_and_state_are_recognized_by_folder_name(name: str, folder: LogFolder | None) -> None:
     assert folder_of(name) == folder
 
 

@@ -54,7 +54,7 @@ def test_unknown_codec_is_shown_by_number() -> None:
 @pytest.mark.parametrize(
     ("data", "text"), [(b"abc", "abc"), ("é\n".encode(), "é\n"), (b"\0a", None), (b"\xff", None), (b"", "")]
 )
-def test_printable_text(data: bytes, text: str | None) -> None:
+def test_only_printable_text_is_shown_as_text(data: bytes, text: str | None) -> None:
     assert printable(data) == text
 
 
@@ -70,7 +70,7 @@ def test_printable_text(data: bytes, text: str | None) -> None:
         ("size", 4),
     ],
 )
-def test_formats_of_values(name: str, shown: object) -> None:
+def test_values_are_decoded_in_the_given_format(name: str, shown: object) -> None:
     assert FORMATS[name](struct.pack(">i", 42)) == shown
 
 

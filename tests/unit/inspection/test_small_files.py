@@ -20,21 +20,21 @@ def write(path: Path, data: bytes) -> Path:
     return path
 
 
-def test_checkpoint(tmp_path: Path) -> None:
+def test_checkpoint_has_a_row_for_each_partition(tmp_path: Path) -> None:
     path = write(tmp_path / "recovery-point-offset-checkpoint", b"0\n1\nt 3 42\n")
     assert rows(path) == [{"topic": "t", "partition": 3, "offset": 42}]
 
 
-def test_leader_epochs(tmp_path: Path) -> None:
+def test_leader_epoch_checkpoint_has_a_row_for_each_epoch(tmp_path: Path) -> None:
     assert rows(write(tmp_path / "leader-epoch-checkpoint", b"0\n1\n5 42\n")) == [{"epoch": 5, "start_offset": 42}]
 
 
-def test_partition_metadata(tmp_path: Path) -> None:
+def test_partition_metadata_has_the_topic_id(tmp_path: Path) -> None:
     path = write(tmp_path / "partition.metadata", b"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ")
     assert rows(path) == [{"topic_id": "AAAAAAAAAAAAAAAAAAAAAQ"}]
 
 
-def test_meta_properties(tmp_path: Path) -> None:
+def test_meta_properties_has_a_row_for_each_property(tmp_path: Path) -> None:
     assert rows(write(tmp_path / "meta.properties", b"#\nnode.id=1\n")) == [{"property": "node.id", "value": "1"}]
 
 

@@ -181,7 +181,7 @@ class Producer:
 
 
 def _codes(answer: Any) -> list[int]:
-    """Every error code in an answer."""
+    """Every error code in a response."""
     if isinstance(answer, list):
         return [code for item in answer for code in _codes(item)]
     if isinstance(answer, dict):

@@ -163,7 +163,7 @@ class Visibility(RuleBasedStateMachine):
 
     @rule(name=names)
     def produce_again(self, name: str) -> None:
-        """A duplicate, as after an answer that was lost, gets the offset it has."""
+        """A duplicate, as after a response that was lost, gets the offset it has."""
         producer = self._usable(name)
         if producer is None or producer.last_batch is None or producer.transaction is None:
             return
@@ -380,7 +380,7 @@ FENCED = {
 }
 
 
-def test_any_history_leaves_what_the_model_says(capsys: pytest.CaptureFixture[str]) -> None:
+def test_any_history_agrees_with_the_model(capsys: pytest.CaptureFixture[str]) -> None:
     Visibility.histories = Visibility.steps = 0
     run_state_machine_as_test(  # type: ignore[no-untyped-call]
         Visibility,

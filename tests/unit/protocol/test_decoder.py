@@ -50,7 +50,7 @@ def one(annotation: Any) -> type[Message]:
         (Uuid, "00112233445566778899aabbccddeeff", bytes.fromhex("00112233445566778899aabbccddeeff")),
     ],
 )
-def test_fixed_types(annotation: Any, data: str, value: Any) -> None:
+def test_fixed_size_types_are_encoded_and_decoded(annotation: Any, data: str, value: Any) -> None:
     cls: Any = one(annotation)
     assert cls.decode(bytes.fromhex(data), PLAIN) == cls(x=value)
     assert cls.decode(bytes.fromhex(data) + b"\0", COMPACT) == cls(x=value)
@@ -76,7 +76,7 @@ def test_fixed_types(annotation: Any, data: str, value: Any) -> None:
         (Pair | None, "ff", "ff", None),
     ],
 )
-def test_types_with_a_length(annotation: Any, plain: str, compact: str, value: Any) -> None:
+def test_types_with_a_length_are_encoded_and_decoded(annotation: Any, plain: str, compact: str, value: Any) -> None:
     cls: Any = one(annotation)
     for version, data in ((PLAIN, plain), (COMPACT, compact + "00")):
         for frame in (bytes.fromhex(data), bytearray.fromhex(data)):
@@ -166,7 +166,7 @@ class Tagged(Message, versions="0", flexible="0+"):
     ],
     ids=["none", "one", "two", "struct", "nullable", "out of order"],
 )
-def test_tagged_fields(data: str, value: Tagged) -> None:
+def test_tagged_fields_are_decoded(data: str, value: Tagged) -> None:
     assert Tagged.decode(bytes.fromhex(data), 0) == value
 
 

@@ -15,7 +15,7 @@ def test_equal_recordings_have_no_changes() -> None:
     assert compare(S, steps, steps) == []
 
 
-def test_changed_answer_is_reported_with_its_fields() -> None:
+def test_changed_response_is_reported_with_its_fields() -> None:
     [change] = compare(S, [case("a", {"error_code": 0})], [case("a", {"error_code": 3})])
     assert str(change) == "s (Fetch) 'a': changed\n    error_code: expected 0, got 3"
 

@@ -1,4 +1,4 @@
-"""`tools.recording.witnesses`: the errors in recorded answers."""
+"""`tools.recording.witnesses`: the errors in recorded responses."""
 
 from kafkalet.protocol.errors import Code
 from tools.recording.witnesses import Witnesses, codes_in, witnesses
@@ -22,7 +22,7 @@ def test_witness_has_each_version_once() -> None:
     assert found.versions_of("4.4", "Fetch") == set()
 
 
-def test_answers_to_requests_that_were_sent_before_are_witnesses() -> None:
+def test_responses_to_requests_that_were_sent_before_are_witnesses() -> None:
     assert "group_leader_goes" in witnesses().versions["3.9", "JoinGroup", 3]
 
 

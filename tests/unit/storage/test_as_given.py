@@ -160,7 +160,7 @@ def test_formats_0_and_1_are_kept(place: Place) -> None:
     ],
     ids=lambda value: value[:20] if isinstance(value, str) else "",
 )
-def test_what_no_log_contains_is_refused(place: Place, data: bytes, reason: str) -> None:
+def test_entries_that_no_log_can_contain_are_refused(place: Place, data: bytes, reason: str) -> None:
     before = give(place, rows(0, 2))
     with pytest.raises(ValueError, match=reason):
         place.log.append_as_given(data, EPOCH)

@@ -5,7 +5,7 @@ from kafkalet.storage.environment import LogEnvironment
 from kafkalet.storage.files import Files
 
 
-def test_truncated_calls_the_callback() -> None:
+def test_truncation_calls_the_callback() -> None:
     called: list[str] = []
     LogEnvironment(Files(durable=False), ManualClock(), lambda: called.append("truncated")).truncated()
     assert called == ["truncated"]

@@ -34,12 +34,12 @@ def test_new_epoch_removes_contradicting_entries(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("epoch", "offset"), [(-1, 3), (1, -1)])
-def test_negative_epochs_and_offsets_are_bugs(tmp_path: Path, epoch: int, offset: int) -> None:
+def test_negative_epochs_and_offsets_raise_value_error(tmp_path: Path, epoch: int, offset: int) -> None:
     with pytest.raises(ValueError, match="leader epoch"):
         cache(tmp_path, (epoch, offset))
 
 
-def test_first_and_latest_epoch(tmp_path: Path) -> None:
+def test_first_and_latest_epoch_follow_assignments(tmp_path: Path) -> None:
     made = cache(tmp_path)
     assert (made.earliest, made.latest_epoch) == (None, None)
     made.assign(4, 10)
@@ -60,7 +60,9 @@ def test_first_and_latest_epoch(tmp_path: Path) -> None:
         (9, (-1, -1)),  # after all known epochs
     ],
 )
-def test_the_end_offset_of_an_epoch(tmp_path: Path, asked: int, found: tuple[int, int]) -> None:
+def test_epoch_ends_at_the_start_of_the_next_or_at_the_log_end(
+    tmp_path: Path, asked: int, found: tuple[int, int]
+) -> None:
     made = cache(tmp_path, (2, 10), (5, 20), (8, 30))
     assert made.end_offset_for(asked, 99) == found
 

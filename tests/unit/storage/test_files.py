@@ -200,7 +200,7 @@ def test_removing_a_missing_file_is_no_error(files: Files, tmp_path: Path) -> No
         gone.read(1, 0)
 
 
-def test_truncate_and_size(files: Files, tmp_path: Path) -> None:
+def test_truncated_file_continues_at_its_new_size(files: Files, tmp_path: Path) -> None:
     file = files.file(str(tmp_path / "a"))
     file.write(b"0123456789", 0)
     file.truncate(4)

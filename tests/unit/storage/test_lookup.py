@@ -90,7 +90,7 @@ def with_max_timestamp(timestamp: int, offset: int) -> bytes:
     return build_batch([record], base_offset=offset, leader_epoch=0, max_timestamp=timestamp)
 
 
-def test_the_first_record_at_or_after_the_time(place: Place) -> None:
+def test_lookup_finds_the_first_record_at_or_after_the_time(place: Place) -> None:
     place.append(2, 4)
     place.append(6, 8)
     assert [at(place, ms) for ms in range(1, 10)] == [

@@ -193,7 +193,7 @@ def test_the_upper_bound_is_never_below_the_position(steps: list[int], data: st.
         assert found == nearest or positions[nearest] == wanted
 
 
-def test_the_position_of_an_entry(tmp_path: Path) -> None:
+def test_position_is_that_of_the_given_entry(tmp_path: Path) -> None:
     index(tmp_path, [(45, 100), (60, 5000)]).flush()
     assert [reopened(tmp_path).position(entry) for entry in (0, 1, -1)] == [100, 5000, 5000]
 

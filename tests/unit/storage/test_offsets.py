@@ -252,7 +252,9 @@ def transaction_of_three_batches(place: Place) -> None:
 
 
 @pytest.mark.parametrize(("start", "stable_4", "stable_3"), [(1, 0, 1), (3, 3, 3), (4, 3, 4), (7, 6, 7), (9, 9, 9)])
-def test_the_log_start_inside_an_open_transaction(tmp_path: Path, start: int, stable_4: int, stable_3: int) -> None:
+def test_log_start_inside_an_open_transaction_sets_the_last_stable_offset_of_the_release(
+    tmp_path: Path, start: int, stable_4: int, stable_3: int
+) -> None:
     for lifts, stable in ((False, stable_4), (True, stable_3)):
         place = Place(tmp_path / str(lifts), CONFIG._replace(lifts_unstable_to_log_start=lifts))
         transaction_of_three_batches(place)
@@ -265,7 +267,7 @@ def test_the_log_start_inside_an_open_transaction(tmp_path: Path, start: int, st
 @pytest.mark.parametrize(
     ("start", "stable_4", "stable_3"), [(2, 3, 3), (3, 3, 3), (4, 3, 4), (5, 5, 5), (6, 5, 6), (7, 7, 7), (8, 7, 8)]
 )
-def test_the_log_start_before_and_after_an_open_transaction(
+def test_log_start_outside_an_open_transaction_sets_the_last_stable_offset_of_the_release(
     tmp_path: Path, start: int, stable_4: int, stable_3: int
 ) -> None:
     for lifts, stable in ((False, stable_4), (True, stable_3)):
@@ -278,7 +280,7 @@ def test_the_log_start_before_and_after_an_open_transaction(
         assert four(place.log) == (start, stable, 10, 10)
 
 
-def test_the_rule_can_change_with_the_configuration(place: Place) -> None:
+def test_rule_for_the_last_stable_offset_can_change_with_the_configuration(place: Place) -> None:
     transaction_of_three_batches(place)
     place.log.maybe_increment_log_start_offset(4)
     assert place.log.last_stable_offset == 3

@@ -213,7 +213,7 @@ def contents(system: FileSystem, root: str, below: str = "") -> dict[str, bytes 
 
 @settings(max_examples=examples(3), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=Steps)
-def test_any_steps_look_as_on_a_disk(base: Path, tmp_path: Path, steps: list[tuple[Any, ...]]) -> None:
+def test_any_sequence_of_steps_behaves_as_on_a_disk(base: Path, tmp_path: Path, steps: list[tuple[Any, ...]]) -> None:
     plain = tmp_path / "plain"
     shutil.rmtree(plain, ignore_errors=True)
     shutil.copytree(base, plain)

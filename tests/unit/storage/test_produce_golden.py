@@ -110,7 +110,7 @@ SINCE = {"log_append_time_ms": 2, "log_start_offset": 5, "record_errors": 8, "er
 
 
 class Imitation:
-    """Runs the steps of a scenario; unknown steps have no answer."""
+    """Runs the steps of a scenario; unknown steps have no response."""
 
     def __init__(self, rules: LogRules, directory: Path, files: Files) -> None:
         self.rules, self.directory, self.files = rules, directory, files

@@ -60,7 +60,7 @@ def test_duplicates_are_only_detected_for_clients(states: ProducerStates) -> Non
     assert states.prepare([sent(1, 0)], Origin.REPLICATION).duplicate is None
 
 
-def test_first_sequence_of_a_batch_that_wraps_around() -> None:
+def test_first_sequence_of_a_batch_that_wraps_around_is_large() -> None:
     batch = BatchMetadata(last_sequence=1, last_offset=10, offset_delta=3, timestamp=T0)
     assert (batch.first_sequence, batch.first_offset) == (2147483646, 7)
 

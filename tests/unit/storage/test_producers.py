@@ -93,7 +93,7 @@ def test_marker_without_transaction_has_no_index_entry(states: ProducerStates) -
     assert states.entry(7) is not None
 
 
-def test_several_producers_in_one_append_of_a_follower(states: ProducerStates) -> None:
+def test_follower_tracks_several_producers_in_one_append(states: ProducerStates) -> None:
     aborted = append(
         states,
         in_transaction(0, 0, producer=1),

@@ -42,7 +42,7 @@ def test_segments_are_ordered_and_the_last_is_active(three: Segments) -> None:
     assert three.size_bytes == sum(segment.size_bytes for segment in three)
 
 
-def test_floor_lower_and_higher_of_an_offset(three: Segments) -> None:
+def test_floor_lower_and_higher_find_the_segment_next_to_an_offset(three: Segments) -> None:
     def base(segment: Segment | None) -> int | None:
         return None if segment is None else segment.base_offset
 
@@ -59,7 +59,7 @@ def test_floor_lower_and_higher_of_an_offset(three: Segments) -> None:
     ("start", "end", "found"),
     [(0, 0, []), (5, 5, []), (0, 10, [0]), (5, 11, [0, 10]), (10, 20, [10]), (15, 99, [10, 20]), (-5, 15, [0, 10])],
 )
-def test_the_segments_of_a_range(three: Segments, start: int, end: int, found: list[int]) -> None:
+def test_between_returns_the_segments_of_a_range(three: Segments, start: int, end: int, found: list[int]) -> None:
     assert [segment.base_offset for segment in three.between(start, end)] == found
 
 

@@ -100,7 +100,7 @@ def test_the_last_entry_is_found_before_padding(tmp_path: Path, padding: int) ->
     assert reopened(tmp_path).last_entry == (1000, 45, -1)
 
 
-def test_last_entry_of_an_empty_index(tmp_path: Path) -> None:
+def test_last_entry_of_an_empty_index_is_the_base_without_a_timestamp(tmp_path: Path) -> None:
     assert reopened(tmp_path).last_entry == (-1, BASE, -1)
     (tmp_path / "0.timeindex").write_bytes(b"")
     assert reopened(tmp_path).last_entry == (-1, BASE, -1)

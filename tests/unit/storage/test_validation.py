@@ -278,14 +278,14 @@ def test_refused_append_leaves_its_bytes_unchanged(data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("config", OLD, ids=["format 0", "format 1"])
 @pytest.mark.parametrize("producer", [{}, {"producer_id": 5, "producer_epoch": 0, "base_sequence": 0}])
-def test_transactional_batch_for_an_old_format_answers_unknown_server_error(
+def test_transactional_batch_for_an_old_format_returns_unknown_server_error(
     config: LogConfig, producer: dict[str, int]
 ) -> None:
     assert refused(produced(0, 1, transactional=True, **producer), config).code == Code.UNKNOWN_SERVER_ERROR
 
 
 @pytest.mark.parametrize("config", OLD, ids=["format 0", "format 1"])
-def test_compressed_transactional_batch_for_an_old_format_answers_unsupported_format(config: LogConfig) -> None:
+def test_compressed_transactional_batch_for_an_old_format_returns_unsupported_format(config: LogConfig) -> None:
     data = {"producer_id": 5, "producer_epoch": 0, "base_sequence": 0, "transactional": True}
     assert refused(produced(0, 1, codec="gzip", **data), config).code == Code.UNSUPPORTED_FOR_MESSAGE_FORMAT
     compressed = config._replace(compression_type="gzip")
@@ -293,6 +293,6 @@ def test_compressed_transactional_batch_for_an_old_format_answers_unsupported_fo
 
 
 @pytest.mark.parametrize("config", OLD, ids=["format 0", "format 1"])
-def test_idempotent_batch_for_an_old_format_answers_unsupported_format(config: LogConfig) -> None:
+def test_idempotent_batch_for_an_old_format_returns_unsupported_format(config: LogConfig) -> None:
     data = produced(0, 1, producer_id=5, producer_epoch=0, base_sequence=0)
     assert refused(data, config).code == Code.UNSUPPORTED_FOR_MESSAGE_FORMAT

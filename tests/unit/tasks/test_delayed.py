@@ -13,7 +13,7 @@ def test_then_after_completion_calls_back_immediately() -> None:
     assert answers == [1]
 
 
-def test_a_second_answer_is_a_bug() -> None:
+def test_second_result_raises_assertion_error() -> None:
     delayed: Delayed[int] = Delayed()
     delayed.complete(1)
     with pytest.raises(AssertionError):
@@ -58,7 +58,7 @@ def test_failure_before_then_is_kept() -> None:
     assert len(errors) == 1
 
 
-def test_map_transforms_the_answer_and_passes_failures_and_cancels_on() -> None:
+def test_map_transforms_the_result_and_passes_on_failures_and_cancellation() -> None:
     source: Delayed[int] = Delayed()
     mapped = source.map(str)
     source.complete(7)
@@ -75,7 +75,7 @@ def test_map_transforms_the_answer_and_passes_failures_and_cancels_on() -> None:
     assert left.is_cancelled
 
 
-def test_a_bug_in_the_transformation_fails_the_mapped_answer() -> None:
+def test_exception_in_map_fails_the_response() -> None:
     source: Delayed[str] = Delayed()
     mapped = source.map(int)
     source.complete("x")

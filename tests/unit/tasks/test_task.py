@@ -121,7 +121,7 @@ async def test_a_call_in_a_thread_returns_its_result() -> None:
 
 
 @in_loop
-async def test_a_call_in_a_thread_raises_what_it_raised() -> None:
+async def test_exception_of_a_call_in_a_thread_is_raised_to_its_caller() -> None:
     async def work() -> str:
         try:
             await in_thread(lambda: 1 // 0)
@@ -135,7 +135,7 @@ async def test_a_call_in_a_thread_raises_what_it_raised() -> None:
 
 
 @in_loop
-async def test_waiting_for_a_delayed_gets_its_answer() -> None:
+async def test_awaiting_a_delayed_returns_its_result() -> None:
     delayed: Delayed[int] = Delayed()
 
     async def work() -> int:
@@ -150,7 +150,7 @@ async def test_waiting_for_a_delayed_gets_its_answer() -> None:
 
 
 @in_loop
-async def test_waiting_for_a_delayed_raises_what_it_failed_with() -> None:
+async def test_awaiting_a_delayed_raises_its_failure() -> None:
     delayed: Delayed[int] = Delayed()
     stage = Stage()
     begun = stage.start(_wait_for(delayed))
@@ -315,7 +315,7 @@ async def test_other_calls_are_not_interrupted_when_the_client_disconnects() -> 
 
 
 @in_loop
-async def test_call_of_a_client_that_has_gone_does_not_begin() -> None:
+async def test_call_does_not_begin_after_its_client_has_disconnected() -> None:
     stage, may_end, calls = Stage(), threading.Event(), []
     busy = [stage.start(_in_thread(lambda: check() if may_end.wait(10) else None)) for _ in range(WORKERS)]
     waiting = stage.start(_in_thread(lambda: calls.append(1), droppable=True))
@@ -329,7 +329,7 @@ async def test_call_of_a_client_that_has_gone_does_not_begin() -> None:
 
 
 @in_loop
-async def test_work_whose_client_has_gone_ends_before_its_next_droppable_call() -> None:
+async def test_work_of_a_disconnected_client_ends_before_its_next_droppable_call() -> None:
     stage, calls = Stage(), []
 
     async def work() -> None:

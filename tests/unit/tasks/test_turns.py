@@ -86,7 +86,7 @@ def test_a_task_that_queues_takes_its_turn_in_a_later_iteration() -> None:
     assert task.turns == 1
 
 
-def test_a_turn_is_over_after_its_slice() -> None:
+def test_turn_ends_after_its_slice() -> None:
     loop = Loop()
     loop.turns.begin()
     loop.now_s += SLICE_S

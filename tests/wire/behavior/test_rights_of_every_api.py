@@ -273,7 +273,7 @@ def check(cluster: Cluster, api: Api) -> None:
         connection.close()
 
 
-def test_requests_are_such_that_a_super_user_is_not_refused() -> None:
+def test_super_user_is_refused_none_of_the_requests() -> None:
     for cluster in running("newest"):
         before = cluster.state()
         for api in sorted(SERVED):

@@ -147,7 +147,7 @@ def test_commit_needs_read_on_group_and_topic(rights: Rights) -> None:
     assert commit(rights, "g", "t", "u", "nowhere") == expected
 
 
-def test_commit_by_topic_id_tells_unknown_ids_from_refused_topics(rights: Rights) -> None:
+def test_commit_by_topic_id_distinguishes_unknown_ids_from_refused_topics(rights: Rights) -> None:
     coordinate(rights)
     rights.grant("read group g")
     unknown = "0f0f0f0f-1111-4222-8333-444455556666"

@@ -52,7 +52,7 @@ def added(rights: Rights, who: Plain, *topics: str) -> dict[str, int]:
 # InitProducerId
 
 
-def test_refused_producer_is_not_told_that_its_request_is_invalid(rights: Rights) -> None:
+def test_refused_producer_does_not_learn_that_its_request_is_invalid(rights: Rights) -> None:
     invalid = {"producer_id": 7, "producer_epoch": -1}
     assert init(rights, "x", **invalid)["error_code"] == ID_REFUSED
     assert init(rights, None, **invalid)["error_code"] == CLUSTER_REFUSED
@@ -197,7 +197,7 @@ def test_producers_are_described_with_read(rights: Rights) -> None:
     assert codes == [TOPIC_REFUSED, Code.INVALID_TOPIC_EXCEPTION, Code.UNKNOWN_TOPIC_OR_PARTITION]
 
 
-def test_refused_producers_are_not_explained_before_3_0() -> None:
+def test_refused_producers_have_no_error_message_before_3_0() -> None:
     with without_rights("2.8") as rights:
         topics = [{"name": topic, "partition_indexes": [0]} for topic in ("t", "")]
         answer = rights.ask("DescribeProducers", 0, topics=topics)

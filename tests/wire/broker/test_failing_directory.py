@@ -73,7 +73,7 @@ def test_partitions_are_spread_over_the_directories(wire: Wire, tmp_path: Path) 
     assert not (tmp_path / "b" / "kafkalet.json").exists()
 
 
-def test_partitions_in_a_failed_directory_answer_storage_error_and_the_others_go_on(
+def test_partitions_in_a_failed_directory_return_storage_error_and_others_continue(
     wire: Wire, disk: BrokenDisk
 ) -> None:
     disk.is_broken = True
@@ -105,7 +105,7 @@ def test_partition_in_a_failed_directory_has_no_leader(disk: BrokenDisk, tmp_pat
             assert result["partition_result"][0]["error_code"] == code
 
 
-def test_request_that_waits_for_a_partition_in_a_failed_directory_is_answered(wire: Wire, disk: BrokenDisk) -> None:
+def test_waiting_request_completes_when_the_directory_of_its_partition_fails(wire: Wire, disk: BrokenDisk) -> None:
     with wire.waiting("Fetch", 12, wire.fetch_body(index=3, offset=1, wait_ms=60_000)) as answer:
         disk.is_broken = True
         wire.produce(batch(b"x"), index=1)
@@ -198,7 +198,7 @@ def test_restart_brings_a_failed_directory_back(disk: BrokenDisk, tmp_path: Path
         assert wire.fetch(index=1)["high_watermark"] == 1
 
 
-def test_embedded_broker_without_any_directory_answers_storage_error(tmp_path: Path) -> None:
+def test_embedded_broker_without_any_directory_returns_storage_error(tmp_path: Path) -> None:
     disk = BrokenDisk(tmp_path)
     with cluster_on(disk, tmp_path) as wire:
         wire.cluster.topic("t").create(2)

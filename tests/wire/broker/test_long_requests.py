@@ -276,7 +276,7 @@ def test_gzip_batch_of_a_hundred_megabytes_is_accepted() -> None:
         assert next(batches(bytes(entry.view()))).count == 1
 
 
-def test_create_topics_in_several_steps_answers_every_topic() -> None:
+def test_create_topics_in_several_steps_returns_every_topic() -> None:
     with on_the_wire(topics=[]) as wire:
         topics = [
             {"name": f"made-{number}", "num_partitions": 20, "replication_factor": 1, "assignments": [], "configs": []}

@@ -40,7 +40,7 @@ class Wire:
         self.connections.pop(node_id).close()
 
     def latest(self, node_id: int, version: int = 7, **more: Any) -> dict[str, Any]:
-        """Return a broker's answer to ListOffsets for the latest offset of t-0."""
+        """Return a broker's response to ListOffsets for the latest offset of t-0."""
         asked = {"partition_index": 0, "timestamp": -1, **more}
         answer = self.ask(node_id, "ListOffsets", version, {"topics": [{"name": "t", "partitions": [asked]}]})
         partition: dict[str, Any] = answer["topics"][0]["partitions"][0]

@@ -165,7 +165,7 @@ def test_invalid_client_auth_of_a_listener_is_refused(broker: kafkalet.Broker, a
     )
 
 
-def test_plain_listener_beside_a_tls_listener(authority: CertificateAuthority) -> None:
+def test_plain_listener_works_beside_a_tls_listener(authority: CertificateAuthority) -> None:
     config = {
         "listeners": "PLAINTEXT://127.0.0.1:0,SSL://127.0.0.1:0",
         **authority.broker_properties(PREFIX),

@@ -171,7 +171,7 @@ def test_directory_that_kafka_has_used_since_the_export_has_the_metadata_of_kafk
         (["--data-dir", "{data}", "--to", "{data}"], 1, "--to {data}: the directory is not empty; name a new one"),
     ],
 )
-def test_export_refuses(
+def test_invalid_export_is_refused(
     data: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], status: int, message: str
 ) -> None:
     assert main(["export", *(argument.format(data=data) for argument in arguments)]) == status

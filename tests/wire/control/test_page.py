@@ -397,7 +397,7 @@ def test_followed_records_that_were_replaced_are_read_again(
         ("hex", '000000  7b 22 69 64 22 3a 31 32  33 34 35 36 37 38 39 30  {"id":1234567890'),
     ],
 )
-def test_value_is_shown_as(page: "Page", three: Asking, view: str, expected: str) -> None:
+def test_value_is_shown_as_text_json_or_hexadecimal(page: "Page", three: Asking, view: str, expected: str) -> None:
     topic = f"viewed-{view}"
     three.cluster.topic(topic).send(
         '{"id":12345678901234567890, "items": [ ], "name":"a: [b]"}', headers={"trace": "t1"}
@@ -775,7 +775,7 @@ def test_broker_is_stopped_and_started(browser: "Browser") -> None:
         assert api.get("/v1/brokers/2")["is_running"]
 
 
-def test_cluster_is_reset_after_a_question(browser: "Browser") -> None:
+def test_cluster_is_reset_after_confirmation(browser: "Browser") -> None:
     with asking() as api, opened(browser, api.control.url) as page:
         api.cluster.topic("old").create()
         visit(page, "#/cluster")

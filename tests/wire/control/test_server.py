@@ -175,7 +175,7 @@ def test_malformed_request_is_refused(api: Asking, head: bytes, status: int) -> 
     assert api.get("/v1/topics") == {"topics": []}
 
 
-def test_unknown_method_is_answered_with_allowed_methods(api: Asking) -> None:
+def test_unknown_method_returns_the_allowed_methods(api: Asking) -> None:
     answer = api.ask("DELETE", "/v1/topics")
     assert (answer.status, answer.headers["Allow"]) == (405, "GET, POST")
 
@@ -235,7 +235,7 @@ def test_requests_on_one_connection_are_answered_in_turn(api: Asking) -> None:
     assert [part[:3] for part in got.split(b"HTTP/1.1 ")[1:]] == [b"201", b"200"]
 
 
-def test_expected_body_is_asked_for(api: Asking) -> None:
+def test_expected_body_is_requested_with_100_continue(api: Asking) -> None:
     head = b"POST /v1/topics HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 13\r\n"
     with socket.create_connection(("127.0.0.1", api.control.port), timeout=20) as connection:
         connection.sendall(head + b"Expect: 100-continue\r\n\r\n")
@@ -249,7 +249,7 @@ def test_connection_is_dropped_if_client_closes_it_in_the_middle_of_a_body(api: 
     assert exchange(api, head + b'{"n') == b""
 
 
-def test_exception_of_a_handler_is_answered(api: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exception_of_a_handler_gets_a_response(api: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail() -> None:
         raise KeyError("surprise")
 

@@ -181,7 +181,7 @@ class _Player:
         return int(found["node_id"])
 
     def until(self, ask: Callable[[], Plain], code_in: Callable[[Plain], int]) -> Plain:
-        """Repeat a request until its answer has no error that clients retry."""
+        """Repeat a request until its response has no error that clients retry."""
         deadline = time.monotonic() + TIMEOUT_S
         while True:
             answer = ask()
@@ -191,7 +191,7 @@ class _Player:
             time.sleep(0.002)
 
     def ask_leader(self, api: str, version: int, body: Plain, partition: int) -> Plain:
-        """Send a request about a partition to its leader, and return the part of the answer about it."""
+        """Send a request about a partition to its leader, and return the part of the response about it."""
 
         def part(answer: Plain) -> Plain:
             [topic] = answer.get("responses") or answer["topics"]

@@ -33,7 +33,7 @@ def test_layout_has_no_effect_on_what_clients_see(history: list[Step], layout: L
 
 @given(histories())
 @settings(max_examples=settings().max_examples // 4)
-def test_repeated_requests_are_answered_as_without_fast_paths(history: list[Step]) -> None:
+def test_repeated_requests_get_the_same_responses_without_fast_paths(history: list[Step]) -> None:
     """A consumer that reads again and again from the same connection, while records arrive."""
     polled = [each for step in history for each in (step, *(Look(partition) for partition in (0, 0, 1, 1)))]
     check(polled, replace(PLAIN, has_fast_paths=False))

@@ -32,7 +32,7 @@ def test_match_without_a_scenario_is_refused(broker: str) -> None:
         main(["record", "3.9", "--bootstrap", broker, "--match", "nothing_like_this"])
 
 
-def test_broker_that_does_not_answer_exits_with_2(capsys: pytest.CaptureFixture[str]) -> None:
+def test_broker_that_does_not_respond_exits_with_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["record", "3.9", "--bootstrap", "127.0.0.1:1"]) == 2
     assert "the broker at 127.0.0.1:1 cannot be recorded: no connection" in capsys.readouterr().err
 

@@ -39,7 +39,7 @@ def cases(steps: list[Step]) -> list[Step]:
     return [without_comments(step) for step in steps if "case" in step]
 
 
-def test_answer_that_changes_is_not_recorded(target: Target) -> None:
+def test_response_that_changes_is_not_recorded(target: Target) -> None:
     def write(ask: ScenarioBuilder) -> None:
         body = {"transactional_id": None, "transaction_timeout_ms": 1000}
         ask.request("a new producer id", "InitProducerId", 1, body)

@@ -73,7 +73,7 @@ def test_half_closed_connection_still_receives_requests(kafka: Broker, client: C
         fault.wait_until_fired()
 
 
-def test_black_hole_answers_nothing_and_stays_open(kafka: Broker, client: Connection) -> None:
+def test_black_hole_sends_nothing_and_stays_open(kafka: Broker, client: Connection) -> None:
     found = accepted(kafka, client)
     found.black_hole()
     sent = client.send("Metadata", 12, {"topics": []})
@@ -83,7 +83,7 @@ def test_black_hole_answers_nothing_and_stays_open(kafka: Broker, client: Connec
     found.reset()
 
 
-def test_request_that_waits_is_not_answered_by_a_black_hole(kafka: Broker, client: Connection) -> None:
+def test_waiting_request_gets_no_response_from_a_black_hole(kafka: Broker, client: Connection) -> None:
     with kafka.fault("Metadata", hang=True) as fault:
         sent = client.send("Metadata", 12, {"topics": []})
         fault.wait_until_fired()

@@ -145,7 +145,7 @@ def test_older_producer_is_fenced(kafka: Broker, app: Shop) -> None:
 
 
 @pytest.mark.kafka(version="2.8", topics={"orders": 6}, config={"message.max.bytes": "1000"})
-def test_record_is_too_large(kafka: Broker, app: Shop) -> None:
+def test_record_that_is_too_large_is_refused(kafka: Broker, app: Shop) -> None:
     with pytest.raises(BrokerError) as caught:
         app.publish("orders", b"x" * 2000)
     assert (caught.value.code, kafka.topic("orders").partition_count) == (Code.MESSAGE_TOO_LARGE, 6)
@@ -157,7 +157,7 @@ def test_every_release_takes_orders(kafka: Broker, app: Shop) -> None:
     assert kafka.topic("orders").wait_for(1)
 
 
-def test_broker_stops(kafka_cluster: Cluster, make_app: Callable[[Any], Shop]) -> None:
+def test_application_survives_the_stop_of_a_broker(kafka_cluster: Cluster, make_app: Callable[[Any], Shop]) -> None:
     app = make_app(kafka_cluster)
     topic = kafka_cluster.topic("t", partitions=1, replication_factor=3)
     kafka_cluster.broker(1).stop()
@@ -165,7 +165,7 @@ def test_broker_stops(kafka_cluster: Cluster, make_app: Callable[[Any], Shop]) -
     assert topic.wait_for(1)[0].value == b"x"
 
 
-def test_client_is_polite(kafka: Broker, app: Shop) -> None:
+def test_client_sends_few_metadata_requests(kafka: Broker, app: Shop) -> None:
     kafka.topic("orders").send_json({"id": 7})
     app.start_billing()
     kafka.group("billing").wait_for_lag(0)

@@ -8,7 +8,7 @@ import kafkalet
 from kafkalet.testing.topic import Topic
 
 
-def test_unique_topic_on_a_shared_broker(kafka_session: kafkalet.Broker, kafka_topic: Topic) -> None:
+def test_topics_on_a_shared_broker_are_unique(kafka_session: kafkalet.Broker, kafka_topic: Topic) -> None:
     admin = KafkaAdminClient(bootstrap_servers=kafka_session.bootstrap_servers)
     assert kafka_topic.name in admin.list_topics()
     admin.close()

@@ -125,7 +125,7 @@ def test_lag_of_read_committed_consumer_does_not_change_between_its_requests(kaf
     for number in range(50):
         with kafka.open_transaction(f"tx{number}") as transaction:
             transaction.send("t", "aborted")
-            transaction.abort()  # answers the Fetch request
+            transaction.abort()  # responses the Fetch request
         lags.append(kafka.group("g").lag)
     consumer.close()
     assert set(lags) == {0}

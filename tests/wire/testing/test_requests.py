@@ -69,7 +69,7 @@ LIST_OFFSETS = ListOffsetsRequest(replica_id=-1, topics=[])
 # Clients
 
 
-def test_polite_client_of_kafka_python(kafka: Broker) -> None:
+def test_kafka_python_sends_few_metadata_requests_and_no_failed_produce(kafka: Broker) -> None:
     client = KafkaProducer(bootstrap_servers=kafka.bootstrap_servers, client_id="app")
     for number in range(5):
         client.send("orders", b"%d" % number).get(10)
@@ -79,7 +79,7 @@ def test_polite_client_of_kafka_python(kafka: Broker) -> None:
     kafka.assert_no_unsupported()
 
 
-def test_polite_client_of_confluent_kafka(kafka: Broker) -> None:
+def test_confluent_kafka_sends_few_metadata_requests(kafka: Broker) -> None:
     client = Producer({"bootstrap.servers": kafka.bootstrap_servers, "client.id": "app", "linger.ms": 0})
     client.produce("orders", b"one")
     client.flush(10)
@@ -90,7 +90,7 @@ def test_polite_client_of_confluent_kafka(kafka: Broker) -> None:
     kafka.assert_no_unsupported()
 
 
-def test_polite_client_of_aiokafka(kafka: Broker) -> None:
+def test_aiokafka_sends_few_metadata_requests(kafka: Broker) -> None:
     async def run() -> None:
         client = AIOKafkaProducer(bootstrap_servers=kafka.bootstrap_servers, client_id="app")
         await client.start()
@@ -103,7 +103,7 @@ def test_polite_client_of_aiokafka(kafka: Broker) -> None:
     kafka.assert_no_unsupported()
 
 
-def test_requests_of_a_group(kafka: Broker) -> None:
+def test_requests_of_a_group_are_selected(kafka: Broker) -> None:
     kafka.topic("orders").send("one")
     client = Consumer({"bootstrap.servers": kafka.bootstrap_servers, "group.id": "g", "auto.offset.reset": "earliest"})
     client.subscribe(["orders"])
@@ -159,7 +159,7 @@ def test_long_poll_is_waiting(kafka: Broker) -> None:
 # Selecting and counting
 
 
-def test_of_narrows_step_by_step(kafka: Broker) -> None:
+def test_filters_can_be_chained(kafka: Broker) -> None:
     for name in ("one", "two"):
         wire = connected(kafka, name)
         wire.ask(Api.METADATA, 9, METADATA)
@@ -172,7 +172,7 @@ def test_of_narrows_step_by_step(kafka: Broker) -> None:
     assert len(kafka.requests) == 4
 
 
-def test_between_marks(kafka: Broker) -> None:
+def test_between_selects_requests_after_a_mark(kafka: Broker) -> None:
     wire = connected(kafka)
     marks = []
     for _ in range(3):
@@ -183,7 +183,7 @@ def test_between_marks(kafka: Broker) -> None:
     assert kafka.requests.between(marks[0]).between(marks[1], marks[2]).count() == 1
 
 
-def test_between_times(kafka: Broker) -> None:
+def test_between_selects_requests_by_time(kafka: Broker) -> None:
     connected(kafka).ask(Api.METADATA, 9, METADATA)
     now = datetime.now().astimezone()
     second = timedelta(seconds=1)
@@ -315,7 +315,7 @@ def test_wait_leaves_no_listener(kafka: Broker) -> None:
     assert kafka._server.journal._listeners == ()
 
 
-def test_requests_of_the_asynchronous_kit() -> None:
+def test_asynchronous_kit_has_the_requests() -> None:
     async def run() -> None:
         async with kafkalet.aio.Broker() as kafka:
             client = AIOKafkaProducer(bootstrap_servers=kafka.bootstrap_servers, client_id="app")

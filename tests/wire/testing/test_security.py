@@ -115,7 +115,7 @@ def test_restarted_broker_knows_added_users(broker: kafkalet.Broker) -> None:
     )
 
 
-def test_test_kit_does_not_need_acls(broker: kafkalet.Broker) -> None:
+def test_operations_of_the_kit_need_no_acls(broker: kafkalet.Broker) -> None:
     broker.topic("payments").send("one")
     assert broker.topic("payments").values() == [b"one"]
 

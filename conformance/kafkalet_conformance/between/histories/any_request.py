@@ -1,6 +1,7 @@
-"""Histories of requests in which every field is random, derived from the declarations of the messages. Names and ids
-are usually those of the topics, the group and the producer of the history. Sizes and counts are bounded, because a
-broker would act on them. Requests that would change the broker itself are only validated.
+"""Histories of requests in which every field is random, derived from the declarations of the messages.
+
+Names and ids are usually those of the topics, the group and the producer of the history. Sizes and counts are bounded,
+because a broker would act on them. Requests that would change the broker itself are only validated.
 """
 
 from collections.abc import Callable

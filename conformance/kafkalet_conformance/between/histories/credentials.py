@@ -1,5 +1,6 @@
-"""Histories of quotas, SCRAM credentials and delegation tokens. Their users and clients are used by no other
-histories.
+"""Histories of quotas, SCRAM credentials and delegation tokens.
+
+Their users and clients are used by no other histories.
 """
 
 from kafkalet_conformance.building import Step

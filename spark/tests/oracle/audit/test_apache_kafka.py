@@ -1,4 +1,4 @@
-"""The audit reports no finding for directories and answers of Apache Kafka.
+"""The audit reports no finding for directories and responses of Apache Kafka.
 
 The directories are audited while the broker runs and is written to, at rest, after a kill, after recovery, and after a
 clean shutdown. They contain all codecs, recompressed batches, LogAppendTime, many small segments, logs compacted with

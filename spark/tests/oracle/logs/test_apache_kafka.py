@@ -62,7 +62,7 @@ CONFIG = {
 
 
 class Answered(NamedTuple):
-    """The broker's answers for a partition."""
+    """The broker's responses for a partition."""
 
     times: dict[int, tuple[int, int] | None]
     stable: int
@@ -71,7 +71,7 @@ class Answered(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """Copies of a directory from while the broker ran and after it stopped, and the broker's answers."""
+    """Copies of a directory from while the broker ran and after it stopped, and the broker's responses."""
 
     release: str
     running: Path
@@ -188,7 +188,7 @@ def wait(ready: Callable[[], bool], what: str) -> None:
         time.sleep(0.2)
 
 
-# The broker's answers
+# The broker's responses
 
 
 def ask(client: Client, topic: str, partition: int) -> Answered:

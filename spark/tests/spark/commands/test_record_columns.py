@@ -84,7 +84,7 @@ def test_column_names_may_contain_dots(spark: "SparkSession") -> None:
         "'2013-01-01 10:00:00'",
     ],
 )
-def test_timestamp_formats(spark: "SparkSession", expression: str) -> None:
+def test_timestamps_of_all_formats_are_converted(spark: "SparkSession", expression: str) -> None:
     sql = f"select 'v' as v, {expression} as at"
     table = as_records(spark.sql(sql), Roles(timestamp="at"))
     (found,) = table.selectExpr("unix_millis(timestamp) as ms", "value").collect()
@@ -183,7 +183,9 @@ def test_invalid_timestamp_fails(spark: "SparkSession") -> None:
         ("named_struct('a', 1, 'b', cast(null as string), 'c', 'x')", [("a", b"1"), ("c", b"x")]),
     ],
 )
-def test_header_formats(spark: "SparkSession", expression: str, headers: list[tuple[str, bytes | None]]) -> None:
+def test_headers_of_all_types_are_converted(
+    spark: "SparkSession", expression: str, headers: list[tuple[str, bytes | None]]
+) -> None:
     (found,) = records(spark, f"select 'v' as v, {expression} as h", Roles(headers="h"))
     assert [(each["key"], each["value"]) for each in found["headers"]] == headers
 

@@ -65,7 +65,7 @@ def test_damaged_batches_are_separate_causes() -> None:
     assert faults(findings) == [("checksum", [])] * 3
 
 
-def test_faults_in_files_explain_answers_of_a_broker() -> None:
+def test_faults_in_files_explain_responses_of_a_broker() -> None:
     findings = Findings("t", 0)
     findings.add("list-offsets", "other", file="/d/t-0", offset=3)
     assert faults(findings) == [("list-offsets", [])]

@@ -1,4 +1,4 @@
-"""Correct and wrong answers of a broker, with constant or moving bounds."""
+"""Correct and wrong responses of a broker, with constant or moving bounds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ QUERIES = {10: (3, 10), 20: (7, 25), 30: (-1, -1)}
 
 
 class Scripted:
-    """A broker with scripted answers. Bounds are (log start, last stable, high watermark) before and after."""
+    """A broker with scripted responses. Bounds are (log start, last stable, high watermark) before and after."""
 
     def __init__(self, bounds: list[tuple[int, int, int]], answers: dict[tuple[int, str], Found | None]) -> None:
         self.bounds = bounds
@@ -63,7 +63,7 @@ def asked(
     return compared, [finding.message for finding in compared.findings.found]
 
 
-def test_correct_answers_agree() -> None:
+def test_correct_responses_agree() -> None:
     compared, messages = asked()
     assert messages == []
     assert compared.lookups == 2 * 4
@@ -81,18 +81,18 @@ def test_open_transaction_hides_later_records_under_read_committed() -> None:
 
 @pytest.mark.parametrize("wrong", [Found(6, 25, 0), Found(7, 24, 0), Found(7, 25, 3), NONE])
 @pytest.mark.parametrize("timestamp", [20, MAX_TIMESTAMP])
-def test_a_wrong_answer_is_found(timestamp: int, wrong: Found) -> None:
+def test_a_wrong_response_is_found(timestamp: int, wrong: Found) -> None:
     (message,) = asked({(timestamp, "read_uncommitted"): wrong})[1]
     assert "according to the batches: offset 7 (timestamp 25" in message
     assert ("the largest timestamp" if timestamp == MAX_TIMESTAMP else "timestamp 20") in message
 
 
-def test_unexpected_answer_is_found() -> None:
+def test_unexpected_response_is_found() -> None:
     (message,) = asked({(30, "read_uncommitted"): Found(8, 30, 0)})[1]
     assert message.endswith("according to the batches: nothing")
 
 
-def test_answer_without_leader_epoch_is_accepted() -> None:
+def test_response_without_leader_epoch_is_accepted() -> None:
     assert asked({(20, "read_uncommitted"): Found(7, 25, -1)})[1] == []
 
 
@@ -110,7 +110,7 @@ def test_appends_during_the_audit_are_no_disagreement() -> None:
     assert len(asked({(20, "read_uncommitted"): NONE}, *moving)[1]) == 1
 
 
-def test_both_answers_are_accepted_while_the_last_stable_offset_moves() -> None:
+def test_both_responses_are_accepted_while_the_last_stable_offset_moves() -> None:
     moving = ((0, 5, 9), (0, 9, 9))
     for result in (Found(7, 25, 0), NONE):
         assert asked({(20, "read_committed"): result}, *moving)[1] == []

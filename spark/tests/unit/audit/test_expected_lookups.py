@@ -42,7 +42,7 @@ def same_as_the_log(made: Made, max_bytes: int = 1 << 30) -> None:
 
 @pytest.mark.parametrize("max_bytes", [300, 1 << 30])
 @pytest.mark.parametrize("start", [0, 1, 5, 20, 60])
-def test_answers_equal_those_of_the_log(tmp_path: Path, start: int, max_bytes: int) -> None:
+def test_results_equal_those_of_the_log(tmp_path: Path, start: int, max_bytes: int) -> None:
     made = Made(tmp_path)
     fill(made)
     made.delete_until(start)
@@ -53,7 +53,7 @@ def test_answers_equal_those_of_the_log(tmp_path: Path, start: int, max_bytes: i
 @pytest.mark.slow
 @settings(max_examples=examples(0.3))
 @given(st.lists(st.lists(st.integers(0, 400), min_size=1, max_size=5), min_size=1, max_size=25), st.integers(0, 30))
-def test_answers_equal_those_of_the_log_for_any_timestamps(
+def test_results_equal_those_of_the_log_for_any_timestamps(
     tmp_path_factory: pytest.TempPathFactory, batches: list[list[int]], start: int
 ) -> None:
     made = Made(tmp_path_factory.mktemp("asked"))
@@ -92,7 +92,7 @@ def test_segment_without_timestamps_hides_older_records_in_later_segments(tmp_pa
     assert [answer.offset for answer in answers.each()] == [1, NOTHING, NOTHING, 6]
 
 
-def test_empty_log_has_no_answers(tmp_path: Path) -> None:
+def test_empty_log_has_no_results(tmp_path: Path) -> None:
     from kafkalet_spark.logs.directory import open_partition
 
     answers = answers_of(open_partition(str(write_log(tmp_path, (0, [])))), np.array([0, 5]))

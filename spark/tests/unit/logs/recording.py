@@ -1,4 +1,4 @@
-"""Small log directories of Apache Kafka as text, with the answers of their broker, for tests that do not need Java.
+"""Small log directories of Apache Kafka as text, with the responses of their broker, for tests that do not need Java.
 
     python -m spark.tests.unit.logs.recording 3.9 > spark/tests/unit/logs/data/kafka-3.9.json
 
@@ -64,7 +64,9 @@ def unpack(files: dict[str, Any], directory: Path) -> None:
 
 
 def recorded(release: str, running: Path, stopped: Path, answers: dict[str, Any]) -> str:
-    """Return a recording as text. Answers by topic: earliest, latest, stable, and [timestamp, offset or null, time]."""
+    """Return a recording as text. Responses by topic: earliest, latest, stable, and [timestamp, offset or null,
+    time].
+    """
     recording = {"release": release, "running": packed(running), "stopped": packed(stopped), "answers": answers}
     return "{\n" + ",\n".join(f" {json.dumps(name)}: {_lines(part)}" for name, part in recording.items()) + "\n}\n"
 

@@ -1,4 +1,4 @@
-"""Small directories of Apache Kafka, compared with the recorded answers of their broker (see recording.py).
+"""Small directories of Apache Kafka, compared with the recorded responses of their broker (see recording.py).
 
 Releases range from 0.8.2 and 0.10.0, which had no time index and no clean shutdown marker, to 4.4.
 """

@@ -100,7 +100,7 @@ def test_requested_transactions_stay_open(tmp_path: Path, count: int) -> None:
 
 
 @pytest.mark.parametrize(("share", "expected"), [(0, 0), (0.5, 4), (1, 8)])
-def test_share_of_open_transactions_stays_open(tmp_path: Path, share: float, expected: int) -> None:
+def test_open_share_of_transactions_never_ends(tmp_path: Path, share: float, expected: int) -> None:
     shape = {"transactionalShare": 1, "producers": 8, "transactionSize": 1000, "batchRecords": 10}
     load(tmp_path, [numbered(0, 1000)], **shape, openShare=share)
     assert len(open_transactions(log(tmp_path)).first_offset) == expected

@@ -4,8 +4,8 @@
         broker.script(Api.FETCH, fetched(error_code=6), fetched(records))     the first response, the second, ...
         LiveBroker(broker.bootstrap_servers)...
 
-A scripted answer is a response, bytes to send as they are, a function of the request, SILENT or HANG_UP. Requests
-without a scripted answer are answered as by a broker that leads all partitions, with empty fetch responses.
+A scripted response is a message, bytes to send as they are, a function of the request, SILENT or HANG_UP. Requests
+without a scripted response are answered as by a broker that leads all partitions, with empty fetch responses.
 """
 
 from __future__ import annotations
@@ -82,11 +82,11 @@ class ScriptedBroker:
             assert not thread.is_alive()
 
     def script(self, api: Api, *answers: Answer) -> None:
-        """Set the answers to the next requests of an API."""
+        """Set the responses to the next requests of an API."""
         self._scripts.setdefault(api, deque()).extend(answers)
 
     def forget(self) -> None:
-        """Drop all scripted answers that were not used."""
+        """Drop all scripted responses that were not used."""
         self._scripts.clear()
 
     def requests(self, api: Api) -> list[Any]:

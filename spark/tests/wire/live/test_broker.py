@@ -197,7 +197,7 @@ def test_stopped_leader_is_replaced(cluster: kafkalet.Cluster) -> None:
             cluster.broker(stopped).start()
 
 
-def test_former_leader_is_not_asked_twice(cluster: kafkalet.Cluster) -> None:
+def test_former_leader_gets_no_second_request(cluster: kafkalet.Cluster) -> None:
     with LiveBroker(cluster.bootstrap_servers) as live:
         live.list_offsets({("wide", 2): LATEST})
         leader = live.metadata.leaders["wide", 2]

@@ -86,7 +86,7 @@ def test_unsupported_api_versions_request_returns_versions(broker: ScriptedBroke
         assert connection.version(Api.FETCH, 4) == 11
 
 
-def test_old_broker_is_asked_in_version_0(broker: ScriptedBroker) -> None:
+def test_old_broker_gets_requests_in_version_0(broker: ScriptedBroker) -> None:
     broker.script(
         Api.API_VERSIONS, frame_of_version_0({}, Code.UNSUPPORTED_VERSION), versions_answer({Api.FETCH: (0, 7)})
     )

@@ -39,7 +39,7 @@ def partitions(request: ListOffsetsRequest) -> list[tuple[str, int]]:
     return [(topic.name, row.partition_index) for topic in request.topics for row in topic.partitions]
 
 
-def test_answers_are_in_the_order_of_the_lookups(live: LiveBroker) -> None:
+def test_results_are_in_the_order_of_the_lookups(live: LiveBroker) -> None:
     lookups = [Lookup("t", number * 7 % 3, number) for number in range(5000)]
     assert live.look_up(lookups) == [Found(number, number, 5) for number in range(5000)]
 
@@ -137,7 +137,7 @@ def test_only_failed_lookups_are_retried(broker: ScriptedBroker, live: LiveBroke
     assert [partitions(request) for request in broker.requests(Api.LIST_OFFSETS)][1:] == [[("t", 1)]]
 
 
-def test_broken_connection_loses_no_answer(broker: ScriptedBroker, live: LiveBroker) -> None:
+def test_broken_connection_loses_no_response(broker: ScriptedBroker, live: LiveBroker) -> None:
     broker.script(Api.LIST_OFFSETS, *[found] * 500, HANG_UP)
     lookups = [Lookup("t", 0, number) for number in range(2000)]
     assert live.look_up(lookups) == [Found(number, number, 5) for number in range(2000)]

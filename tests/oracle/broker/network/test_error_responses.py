@@ -1,4 +1,4 @@
-"""Kafka's answers to requests between SaslHandshake and SaslAuthenticate are the recorded ones.
+"""Kafka's responses to requests between SaslHandshake and SaslAuthenticate are the recorded ones.
 
 python -m tests.oracle.broker.network.test_error_responses      record them
 """
@@ -22,7 +22,7 @@ TIMEOUT_S = 10.0
 
 
 def answers(release: str) -> dict[str, bytes | None]:
-    """Return Kafka's answer to each request, or None if it closes the connection."""
+    """Return Kafka's response to each request, or None if it closes the connection."""
     with ApacheKafka(release, acl=True, config=AT_ONCE) as kafka:
         host, port = kafka.bootstrap_servers.split(":")
         return {key_of(request, v): answer(host, int(port), frame_of(request, v)) for request, v in requests(release)}
@@ -41,7 +41,7 @@ def answer(host: str, port: int, frame: bytes) -> bytes | None:
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_kafka_gives_the_recorded_answers(release: str) -> None:
+def test_kafka_returns_the_recorded_responses(release: str) -> None:
     if reason := missing(release):
         pytest.skip(reason)
     recorded = {key_of(each.request, each.version): each.answer for each in refused(release)}

@@ -57,7 +57,7 @@ def test_duplicate_resource_is_refused_both_times() -> None:
         assert [result["error_code"] for result in answer["responses"]] == [42, 42]
 
 
-def test_number_of_5000_digits_answers_invalid_request_for_brokers_and_invalid_config_for_topics() -> None:
+def test_number_of_5000_digits_returns_invalid_request_for_brokers_and_invalid_config_for_topics() -> None:
     with asking() as ask:
         ask.cluster.topic("t").create()
         assert alter(ask, TOPIC, "t", retention_ms="9" * 5000)["error_code"] == Code.INVALID_CONFIG

@@ -149,7 +149,7 @@ def test_cluster_with_zookeeper_has_no_features(release: str, epoch: int) -> Non
 
 
 @pytest.mark.parametrize("release", [release for release in RELEASES if release not in ("0.8.2", "0.9")])
-def test_every_release_answers(release: str) -> None:
+def test_every_release_serves_api_versions(release: str) -> None:
     supported, finalized, _ = features(ask(4, release))
     assert all(supported[name][0] <= level <= supported[name][1] for name, level in finalized.items())
 

@@ -115,7 +115,7 @@ def test_zero_timeout_creates_no_topics() -> None:
 
 
 @pytest.mark.parametrize("digits", ["9" * 5000, "-" + "9" * 5000])
-def test_number_of_5000_digits_answers_invalid_config(digits: str) -> None:
+def test_number_of_5000_digits_returns_invalid_config(digits: str) -> None:
     with asking() as ask:
         config = {"name": "retention.ms", "value": digits}
         wanted = {"name": "t", "num_partitions": 1, "replication_factor": 1, "assignments": [], "configs": [config]}

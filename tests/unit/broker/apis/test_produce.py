@@ -191,7 +191,7 @@ def _outcome(ask: Asking, version: int, fields: dict[str, Any]) -> Any:
 
 @settings(max_examples=examples(2), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(version=st.sampled_from([9, 9, 9, 3, 7, 12]), fields=requests(), takes_long=st.booleans())
-def test_usual_batch_gets_the_same_answer_and_log_as_on_the_general_path(
+def test_usual_batch_gets_the_same_response_and_log_as_on_the_general_path(
     two_brokers: tuple[Asking, Asking], version: int, fields: dict[str, Any], takes_long: bool
 ) -> None:
     first, second = two_brokers

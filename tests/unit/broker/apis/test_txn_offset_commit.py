@@ -153,6 +153,6 @@ def refuse(*_: object, **__: object) -> int:
     raise KafkaError(Code.NOT_ENOUGH_REPLICAS)
 
 
-def test_request_with_unknown_partitions_only_does_not_ask_the_coordinator() -> None:
+def test_request_with_only_unknown_partitions_does_not_contact_the_coordinator() -> None:
     with committing() as client:
         assert client.commit_in((7, 0), {9: 5}, "unknown") == {("t", 9): 3}

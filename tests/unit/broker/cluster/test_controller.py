@@ -37,7 +37,7 @@ def fail_writes(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kafkalet.broker.cluster.metadata_store.replace_file", fail)
 
 
-def test_topic_is_answered_after_it_has_been_saved(stage: Stage) -> None:
+def test_response_is_sent_after_the_topic_has_been_saved(stage: Stage) -> None:
     pending = creating(stage, "a")
     stage.settle()
     assert pending.is_waiting

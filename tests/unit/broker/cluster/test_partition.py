@@ -123,7 +123,7 @@ def test_batch_of_verified_transaction_is_appended(make: Make, is_validated_apar
 
 @pytest.mark.parametrize("is_validated_apart", [False, True])
 def test_batch_with_outdated_verification_is_refused(make: Make, is_validated_apart: bool) -> None:
-    """A marker or another batch was written in between, so the coordinator's answer is outdated."""
+    """A marker or another batch was written in between, so the coordinator's response is outdated."""
     partition = make(replicas=(LEADER,))
     guard = verification_of(partition)
     partition.log.producers.verifications.end(7)
@@ -280,14 +280,14 @@ def test_consumers_find_no_offset_above_high_watermark(
 
 
 @pytest.mark.parametrize("timestamp", [LATEST, 1001, 9999, MAX_TIMESTAMP])
-def test_lagging_new_leader_answers_offset_not_available(lagging: Partition, timestamp: int) -> None:
+def test_lagging_new_leader_returns_offset_not_available(lagging: Partition, timestamp: int) -> None:
     lagging.lead(NOW_MS)
     assert code_of(lambda: finish(lagging.offset_for(timestamp, Isolation.HIGH_WATERMARK, None, True))) == 78
     finish(lagging.offset_for(timestamp, None, None, True))
 
 
 @pytest.mark.parametrize(("timestamp", "offset"), [(EARLIEST, 0), (1000, 0)])
-def test_lagging_new_leader_answers_offsets_below_high_watermark(
+def test_lagging_new_leader_returns_offsets_below_high_watermark(
     lagging: Partition, timestamp: int, offset: int
 ) -> None:
     lagging.lead(NOW_MS)
@@ -296,7 +296,7 @@ def test_lagging_new_leader_answers_offsets_below_high_watermark(
     assert found.offset == offset
 
 
-def test_new_leader_answers_latest_offset_after_catching_up(lagging: Partition) -> None:
+def test_new_leader_returns_latest_offset_after_catching_up(lagging: Partition) -> None:
     lagging.lead(NOW_MS)
     for node in (FIRST, SECOND):
         lagging.follower_has(node, 3, 0, NOW_MS)
@@ -319,7 +319,7 @@ def test_legacy_offsets_above_high_watermark_are_hidden_from_consumers(
     assert lagging.legacy_offsets(LATEST, 10, consumer, True, NOW_MS) == offsets
 
 
-def test_negative_number_of_offsets_answers_unknown_server_error(lagging: Partition) -> None:
+def test_negative_number_of_offsets_returns_unknown_server_error(lagging: Partition) -> None:
     assert code_of(lambda: lagging.legacy_offsets(LATEST, -1, True, True, NOW_MS)) is Code.UNKNOWN_SERVER_ERROR
 
 
@@ -343,7 +343,7 @@ def aged(make: Make) -> Partition:
     ("epoch", "end"),
     [(0, (0, 2)), (1, (0, 2)), (2, (0, 2)), (3, (3, 3)), (4, (3, 3)), (5, (5, 3)), (6, (-1, -1)), (-1, (-1, -1))],
 )
-def test_end_offset_of_epoch(aged: Partition, epoch: int, end: tuple[int, int]) -> None:
+def test_epoch_ends_where_the_next_begins_or_at_the_log_end(aged: Partition, epoch: int, end: tuple[int, int]) -> None:
     assert aged.end_of_epoch(epoch) == EpochEnd(*end)
 
 

@@ -119,7 +119,7 @@ def test_read_starts_at_log_start_offset(stage: Stage) -> None:
     assert [batch.base_offset for batch, _ in log.read()] == [2, 4]
 
 
-def test_replicated_records_are_answered_immediately(stage: Stage) -> None:
+def test_append_of_replicated_records_completes_immediately(stage: Stage) -> None:
     log = log_of(stage)
     assert log.replicated(log.append(RECORDS), 1000).result() is Code.NONE
 

@@ -31,7 +31,7 @@ def test_groups_are_distributed_over_partitions() -> None:
         assert groups.loaded() == {0: 0, 1: 0, 2: 0}
 
 
-def test_group_of_another_broker_answers_not_coordinator() -> None:
+def test_group_of_another_broker_returns_not_coordinator() -> None:
     with committing(2) as client:
         other = client.stage.cluster._server.brokers[3 - client.node].coordinators.groups
         with pytest.raises(KafkaError) as refused:

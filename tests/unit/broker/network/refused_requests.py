@@ -1,6 +1,6 @@
 """Requests of every API in every version, which Kafka was asked before the client had authenticated.
 
-`refused_requests.json` has the answers of Apache Kafka 2.8.2, 3.9.2 and 4.4.0 by the first 8 bytes of the request's
+`refused_requests.json` has the responses of Apache Kafka 2.8.2, 3.9.2 and 4.4.0 by the first 8 bytes of the request's
 SHA-1: a response without its size, or null if Kafka closed the connection. They are recorded with
 `python -m tests.oracle.broker.network.test_error_responses`.
 """
@@ -33,7 +33,7 @@ TWO_OR_THREE = ("operation", "pattern_type", "permission_type", "resource_patter
 
 
 class Refused(NamedTuple):
-    """A request and the answer of Kafka: a response without its size, or None if it closed the connection."""
+    """A request and the response of Kafka: a response without its size, or None if it closed the connection."""
 
     request: Request
     version: int
@@ -52,7 +52,7 @@ def key_of(request: Request, version: int) -> str:
 
 
 def refused(release: str) -> list[Refused]:
-    """Return the recorded requests and answers of a release."""
+    """Return the recorded requests and responses of a release."""
     found = []
     answers = _answers()
     for request, version in requests(release):

@@ -35,7 +35,7 @@ def answer(each: Refused, release: str) -> bytes | None:
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_responses_are_those_that_kafka_gives_during_authentication(release: str) -> None:
+def test_responses_during_authentication_are_those_of_kafka(release: str) -> None:
     given = refused(release)
     assert [str(each) for each in given if answer(each, release) != each.answer] == []
 

@@ -93,7 +93,7 @@ def cluster() -> Iterator[Cluster]:
 
 
 @pytest.mark.parametrize("hook", sorted(HOOKS))
-def test_fast_paths_answer_only_while_no_hook_needs_messages(
+def test_fast_paths_are_used_only_while_no_hook_needs_messages(
     cluster: Cluster, hook: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     paths = FastPaths(monkeypatch)

@@ -3,7 +3,7 @@
 from kafkalet.broker.network.listener_context import Limits
 
 
-def test_the_defaults_are_kafkas() -> None:
+def test_defaults_are_those_of_kafka() -> None:
     limits = Limits()
     assert limits.socket_request_max_bytes == 104_857_600
     assert limits.connections_max_idle_ms == 600_000

@@ -1,4 +1,4 @@
-"""Tests of the answers that the router sends again: they are those that the handler would build now."""
+"""Tests of the responses that the router sends again: they are those that the handler would build now."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ QUESTIONS: list[tuple[Request, int]] = [
 
 
 class Kept:
-    """A cluster, and the answers of its brokers."""
+    """A cluster, and the responses of its brokers."""
 
     def __init__(self, cluster: kafkalet.Cluster) -> None:
         self.cluster = cluster
@@ -73,7 +73,7 @@ class Kept:
         return decode_response(request.API, version, sent).response
 
     def check(self) -> None:
-        """Compare the answers of each broker with those of a router that has not kept any."""
+        """Compare the responses of each broker with those of a router that has not kept any."""
         self.cluster._server.call(self._check)
 
     def _check(self) -> None:
@@ -248,7 +248,7 @@ STEP = st.one_of([st.tuples(st.just(name), arguments) for name, arguments in STE
 
 @settings(max_examples=examples(0.25))
 @given(st.lists(STEP, min_size=1, max_size=12))
-def test_a_kept_answer_is_the_one_that_the_handler_would_build(three_brokers: Kept, steps: list[Any]) -> None:
+def test_cached_response_equals_that_of_the_handler(three_brokers: Kept, steps: list[Any]) -> None:
     three_brokers.cluster.reset()
     three_brokers.cluster.topic("a").create(2, replication_factor=3)
     changes = Changes(three_brokers)
@@ -279,7 +279,7 @@ def count_calls(monkeypatch: pytest.MonkeyPatch, module: Any) -> list[Any]:
 @pytest.mark.parametrize(
     ("module", "request_"), [(api_versions, CLIENT), (metadata, MetadataRequest(topics=None)), (metadata, named("a"))]
 )
-def test_the_handler_is_not_called_again(
+def test_cached_response_does_not_call_the_handler(
     kept: Kept, monkeypatch: pytest.MonkeyPatch, module: Any, request_: Request
 ) -> None:
     kept.cluster.topic("a").create()
@@ -289,7 +289,7 @@ def test_the_handler_is_not_called_again(
     assert len(calls) == 1
 
 
-def test_another_correlation_id_is_answered(kept: Kept) -> None:
+def test_cached_response_gets_the_correlation_id_of_the_request(kept: Kept) -> None:
     router = kept.cluster._server.brokers[1].router
     sent = kept.cluster._server.call(lambda: [routed(router, encoded(CLIENT, 3, number)) for number in (5, 6)])
     assert [int.from_bytes(each[4:8], "big") for each in sent] == [5, 6]
@@ -314,7 +314,7 @@ def test_a_refused_client_name_reaches_the_handler(kept: Kept, monkeypatch: pyte
 # The bounds
 
 
-def test_a_change_forgets_the_answers() -> None:
+def test_change_drops_the_cached_responses() -> None:
     revision = Revision()
     kept = ResponseCache(revision)
     assert kept.get((1, "L", b"?")) is None
@@ -324,7 +324,7 @@ def test_a_change_forgets_the_answers() -> None:
     assert kept.get((1, "L", b"?")) is None
 
 
-def test_an_answer_built_during_a_change_is_not_kept() -> None:
+def test_response_built_during_a_change_is_not_cached() -> None:
     revision = Revision()
     kept = ResponseCache(revision)
     assert kept.get((1, "L", b"?")) is None
@@ -333,7 +333,7 @@ def test_an_answer_built_during_a_change_is_not_kept() -> None:
     assert kept.get((1, "L", b"?")) is None
 
 
-def test_all_are_forgotten_when_they_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cache_is_cleared_when_it_has_too_many_responses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(response_cache, "MOST_BYTES", 2500)
     kept = ResponseCache(Revision())
     for number in range(3):
@@ -342,7 +342,7 @@ def test_all_are_forgotten_when_they_are_too_many(monkeypatch: pytest.MonkeyPatc
     assert [kept.get((number, "L", b"?")) is None for number in range(3)] == [True, True, False]
 
 
-def test_an_answer_that_is_too_long_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_response_is_not_cached(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(response_cache, "MOST_BYTES", 1000)
     kept = ResponseCache(Revision())
     assert kept.get((1, "L", b"?")) is None
@@ -350,7 +350,7 @@ def test_an_answer_that_is_too_long_is_not_kept(monkeypatch: pytest.MonkeyPatch)
     assert kept.get((1, "L", b"?")) is None
 
 
-def test_a_long_request_is_handled_each_time(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_request_is_handled_every_time(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = count_calls(monkeypatch, metadata)
     names = [f"topic-{number:04}" for number in range(200)]
     for name in names:

@@ -114,7 +114,7 @@ def header(api: int, version: int, client_id: bytes = b"me") -> bytes:
 
 
 @pytest.mark.parametrize("version", [1, 5, 6, 11])
-def test_the_answer_is_framed_with_the_header_of_its_version(routing: Routing, version: int) -> None:
+def test_response_has_the_header_of_its_version(routing: Routing, version: int) -> None:
     size, wire = routing.route(ask(version))
     assert size == len(wire)
     assert int.from_bytes(wire[:4], "big") == len(wire) - 4
@@ -191,7 +191,7 @@ def test_incomplete_body_closes_the_connection(routing: Routing) -> None:
 
 
 @given(st.binary(max_size=60))
-def test_random_bytes_are_answered_or_close_the_connection(frame: bytes) -> None:
+def test_random_bytes_get_a_response_or_close_the_connection(frame: bytes) -> None:
     routing = Routing()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(router_module, "import_module", routing.import_module)
@@ -279,7 +279,7 @@ def test_unexpected_exception_of_a_handler_is_raised(routing: Routing) -> None:
         routing.route(ask())
 
 
-def test_kafka_error_of_a_handler_is_answered_by_its_refuse_function(routing: Routing) -> None:
+def test_refuse_function_of_a_handler_builds_the_response_to_a_kafka_error(routing: Routing) -> None:
     def handle(request: Any, context: Context) -> None:
         raise KafkaError(Code.CORRUPT_MESSAGE, "broken")
 
@@ -371,7 +371,7 @@ class Counting:
             answer.throttle_time_ms = 1234
 
 
-def test_the_throttle_sees_each_request_and_its_answer_before_it_is_encoded(routing: Routing) -> None:
+def test_throttle_gets_each_request_and_its_response_before_encoding(routing: Routing) -> None:
     routing.router.hooks.throttle = throttle = Counting()
     _, wire = routing.route(ask(5))
     assert ListOffsetsResponse.decode(wire[8:], 5).throttle_time_ms == 1234

@@ -55,7 +55,9 @@ def test_repetition_is_simplified(part: Node, least: int, most: int, result: Nod
         pytest.param(repetition(X, 0, None, LONGEST), 3, 3, (0, None), id="of a star"),
     ],
 )
-def test_bounds_of_a_repetition(part: Node, least: int, most: int | None, expected: tuple[int, int | None]) -> None:
+def test_bounds_of_nested_repetitions_are_multiplied(
+    part: Node, least: int, most: int | None, expected: tuple[int, int | None]
+) -> None:
     assert bounds(repetition(part, least, most, LONGEST)) == expected
 
 

@@ -159,7 +159,9 @@ def test_order_of_checks_depends_on_release(who: Producer, code: Code) -> None:
         (State.ONGOING, T0, Producer(7, 2), Code.PRODUCER_FENCED),
     ],
 )
-def test_verification_of_partition(state: State, partition: tuple[str, int], who: Producer, code: Code) -> None:
+def test_verification_depends_on_state_and_producer(
+    state: State, partition: tuple[str, int], who: Producer, code: Code
+) -> None:
     assert verify_partition(at(state), who, partition) == code
 
 
@@ -180,7 +182,9 @@ CONCURRENT = Code.CONCURRENT_TRANSACTIONS
         (State.COMPLETE_ABORT, INVALID, Code.NONE),
     ],
 )
-def test_end_up_to_transaction_version_1(state: State, committed: State | Code, aborted: State | Code) -> None:
+def test_end_up_to_transaction_version_1_depends_on_state(
+    state: State, committed: State | Code, aborted: State | Code
+) -> None:
     assert ended(at(state), end()) == committed
     assert ended(at(state), end(committed=False)) == aborted
 
@@ -196,7 +200,7 @@ def test_end_up_to_transaction_version_1(state: State, committed: State | Code, 
         (State.COMPLETE_ABORT, INVALID, State.PREPARE_ABORT, INVALID, Code.NONE),
     ],
 )
-def test_end_since_transaction_version_2(
+def test_end_since_transaction_version_2_depends_on_state(
     state: State,
     committed: State | Code,
     aborted: State | Code,

@@ -63,7 +63,7 @@ def test_missing_partition_is_refused(wire: Wire, topic: str, index: int, code: 
     assert (found["error_code"], found["active_producers"]) == (code, [])
 
 
-def test_follower_answers(wire: Wire) -> None:
+def test_follower_serves_the_request(wire: Wire) -> None:
     wire.produce(batch(b"a", producer_id=7, producer_epoch=0, base_sequence=0))
     assert ask(wire, node=2) == ask(wire, node=1)
     assert [producer["producer_id"] for producer in ask(wire, node=2)["active_producers"]] == [7]

@@ -406,7 +406,7 @@ def waiting_in_session(wire: Wire) -> tuple[Connection, int, int]:
     return connection, sent, begun["session_id"]
 
 
-def test_end_of_a_session_answers_the_fetch_that_waits_before_it(still: Wire) -> None:
+def test_end_of_a_session_completes_the_waiting_fetch_before_it(still: Wire) -> None:
     connection, sent, session_id = waiting_in_session(still)
     ends = {"session_id": session_id, "session_epoch": -1, "topics": []}
     end = connection.send("Fetch", 12, {**still.fetch_body(), **ends})
@@ -415,7 +415,7 @@ def test_end_of_a_session_answers_the_fetch_that_waits_before_it(still: Wire) ->
     assert (ended["error_code"], ended["session_id"], ended["responses"]) == (Code.NONE, 0, [])
 
 
-def test_other_request_does_not_answer_the_fetch_that_waits_before_it(still: Wire) -> None:
+def test_other_request_does_not_complete_the_waiting_fetch_before_it(still: Wire) -> None:
     connection, sent, _ = waiting_in_session(still)
     versions = connection.send("ApiVersions", 0, {})
     still.ask("ApiVersions", 0, {})  # the broker has handled what it received before

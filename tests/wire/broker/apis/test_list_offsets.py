@@ -93,7 +93,7 @@ def test_consumer_sees_the_high_watermark_and_replica_the_log_end(three: Wire) -
         assert three.list_offset(LATEST, replica_id=replica_id)["offset"] == 2
 
 
-def test_follower_answers_a_debugging_client(three: Wire) -> None:
+def test_follower_serves_a_debugging_client(three: Wire) -> None:
     three.produce(timed(1000), acks=-1)
     assert three.list_offset(LATEST, node=2, replica_id=-2)["offset"] == 1
     assert three.list_offset(LATEST, node=2, replica_id=3)["error_code"] == Code.NOT_LEADER_OR_FOLLOWER
@@ -215,7 +215,7 @@ def test_unknown_timestamp_is_refused_since_3_9(release: str, code: Code) -> Non
     [(8, 3, Code.CORRUPT_MESSAGE), (57, 1 << 30, Code.INVALID_RECORD)],
     ids=["length", "number-of-records"],
 )
-def test_damage_that_a_lookup_finds_is_logged_and_answered_for_its_partition(
+def test_damage_that_a_lookup_finds_is_logged_and_is_an_error_of_its_partition(
     position: int, value: int, code: Code, caplog: pytest.LogCaptureFixture
 ) -> None:
     with on_the_wire() as wire:

@@ -70,7 +70,7 @@ def test_current_leader_epoch_is_checked(wire: Wire, current: int, code: Code) -
         assert (found["leader_epoch"], found["end_offset"]) == (-1, -1)
 
 
-def test_only_the_leader_answers(wire: Wire) -> None:
+def test_only_the_leader_serves_the_request(wire: Wire) -> None:
     assert end(wire, 0, node=1)["error_code"] == Code.NOT_LEADER_OR_FOLLOWER
 
 

@@ -532,7 +532,7 @@ async def test_connection_has_nodelay_and_keepalive() -> None:
 
 
 @pytest.mark.parametrize(("state", "event"), [(state, event) for state in State for event in Event])
-def test_only_the_moves_of_the_table_are_possible(state: State, event: Event) -> None:
+def test_only_transitions_in_the_table_are_possible(state: State, event: Event) -> None:
     connection = Connection.__new__(Connection)
     connection._state = state
     if (state, event) in NEXT:

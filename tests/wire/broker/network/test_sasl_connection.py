@@ -1,6 +1,6 @@
 """Connections to a listener with SASL: which frames are answered, and when the connection is closed.
 
-The answers and delays were compared with those of Apache Kafka 3.9.
+The responses and delays were compared with those of Apache Kafka 3.9.
 """
 
 import logging
@@ -37,7 +37,7 @@ RAW, IN_REQUESTS = 0, 1
 
 
 class Client:
-    """A client that sends frames. Closing is seen as the answer None."""
+    """A client that sends frames. Closing is seen as the response None."""
 
     def __init__(self, bootstrap: str) -> None:
         host, port = bootstrap.rsplit(":", 1)
@@ -182,7 +182,7 @@ def test_large_token_is_received_in_parts(broker: Broker, client: Client) -> Non
     assert client.answer(Api.SASL_AUTHENTICATE, 2).error_code == Code.SASL_AUTHENTICATION_FAILED
 
 
-def test_large_token_is_answered_before_the_connection_closes_in_real_time() -> None:
+def test_large_token_gets_a_response_before_the_connection_closes_in_real_time() -> None:
     with kafkalet.Broker(config=CONFIG | {"connection.failed.authentication.delay.ms": "1"}) as broker:
         client = Client(broker.bootstrap_servers)
         client.handshake()
@@ -254,7 +254,7 @@ def test_other_clients_are_served_during_the_delay(broker: Broker, client: Clien
     assert broker.waits()
 
 
-def test_unknown_mechanism_is_answered_with_the_enabled_ones(broker: Broker, client: Client) -> None:
+def test_unknown_mechanism_gets_the_list_of_enabled_ones(broker: Broker, client: Client) -> None:
     client.request(Api.SASL_HANDSHAKE, 1, mechanism="GSSAPI")
     assert broker.waits()
     answer = client.answer(Api.SASL_HANDSHAKE, 1)
@@ -321,7 +321,9 @@ def test_other_request_after_handshake_gets_illegal_sasl_state(
     assert client.receive() is None
 
 
-def test_large_request_after_handshake_closes_after_the_delay_without_an_answer(broker: Broker, client: Client) -> None:
+def test_large_request_after_handshake_closes_after_the_delay_without_a_response(
+    broker: Broker, client: Client
+) -> None:
     client.handshake()
     client.request(Api.DESCRIBE_GROUPS, 0, groups=["g"] * 10_000)
     assert broker.waits()

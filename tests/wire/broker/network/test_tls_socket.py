@@ -99,7 +99,7 @@ async def test_closing_client_is_not_logged(caplog: pytest.LogCaptureFixture) ->
 
 
 @in_loop
-async def test_client_is_told_that_the_broker_closes_the_connection() -> None:
+async def test_client_is_notified_when_the_broker_closes_the_connection() -> None:
     def answer(content: bytes, context: Context) -> Answer:
         context.client.close("test")
         return content
@@ -182,7 +182,7 @@ async def test_client_that_only_updates_its_keys_is_disconnected(
 
 
 @in_loop
-async def test_closing_a_copy_after_a_fork_tells_the_client_nothing() -> None:
+async def test_closing_a_copy_after_a_fork_does_not_notify_the_client() -> None:
     async with TlsServing() as serving:
         client = await serving.connect()
         await client.ask(b"\1hello")

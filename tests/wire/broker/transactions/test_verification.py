@@ -78,7 +78,7 @@ def test_missing_partition_is_refused_or_added(tx: Tx, operation: Operation, cod
     assert verify(tx, Operation.VERIFY) == (Code.NONE if code == Code.NONE else Code.TRANSACTION_ABORTABLE)
 
 
-def test_verification_without_transaction_topic_answers_coordinator_not_available() -> None:
+def test_verification_without_transaction_topic_returns_coordinator_not_available() -> None:
     with on_the_wire() as wire:
         said: list[Refusals] = []
         transactions = wire.cluster._server.transactions

@@ -51,7 +51,7 @@ def test_transaction_that_is_not_open_cannot_be_aborted(api: Asking) -> None:
     assert (answer.status, answer.code) == (409, "INVALID_TXN_STATE")
 
 
-def test_wait_for_a_state(api: Asking) -> None:
+def test_wait_ends_when_the_transaction_is_in_the_state(api: Asking) -> None:
     api.post("/v1/transactions/tx/wait", {"state": "Dead"})
     producer = open_transaction(api, "tx")
     api.post("/v1/transactions/tx/wait", {"state": "Ongoing"})

@@ -85,7 +85,7 @@ def test_sync_with_wrong_protocol_is_refused(group: Acting) -> None:
     assert (answer["protocol_type"], answer["protocol_name"], answer["assignment"]) == ("consumer", "range", b"0")
 
 
-def test_sync_and_heartbeat_during_rebalance_answer_rebalance_in_progress(group: Acting) -> None:
+def test_sync_and_heartbeat_during_rebalance_return_rebalance_in_progress(group: Acting) -> None:
     generation, [leader, follower] = group.stable(2)
     group.join(leader)
     assert group.sync(generation, follower).answer()["error_code"] == Code.REBALANCE_IN_PROGRESS
@@ -93,14 +93,14 @@ def test_sync_and_heartbeat_during_rebalance_answer_rebalance_in_progress(group:
     assert group.commit(generation, follower) == Code.NONE
 
 
-def test_commit_before_assignments_answers_rebalance_in_progress(group: Acting) -> None:
+def test_commit_before_assignments_returns_rebalance_in_progress(group: Acting) -> None:
     member, _ = group.enter()
     assert group.heartbeat(1, member) == Code.NONE
     assert group.commit(1, member) == Code.REBALANCE_IN_PROGRESS
 
 
 @pytest.mark.parametrize(("release", "code"), [("2.5", Code.REBALANCE_IN_PROGRESS), ("2.6", Code.NONE)])
-def test_until_2_5_heartbeat_before_assignments_answers_rebalance_in_progress(release: str, code: Code) -> None:
+def test_until_2_5_heartbeat_before_assignments_returns_rebalance_in_progress(release: str, code: Code) -> None:
     stage = Stage(1, version=release, **ONE_PARTITION)
     group = Acting(stage)
     member, _ = group.enter(version=5)
@@ -147,7 +147,7 @@ def test_static_member_can_be_removed_by_instance_id(group: Acting) -> None:
     assert group.state == "Empty"
 
 
-def test_leave_without_any_id_answers_unknown_member_id(group: Acting) -> None:
+def test_leave_without_any_id_returns_unknown_member_id(group: Acting) -> None:
     group.stable()
     assert group.leave("") == [Code.UNKNOWN_MEMBER_ID]
 

@@ -238,7 +238,7 @@ def test_restarted_static_leader_may_skip_assignment(group: Acting) -> None:
     assert {entry["member_id"] for entry in answer["members"]} == {answer["member_id"], follower}
 
 
-def test_before_v9_restarted_static_leader_is_told_old_leader_id(group: Acting) -> None:
+def test_before_v9_restarted_static_leader_gets_old_leader_id(group: Acting) -> None:
     generation, leader, _ = static_pair(group)
     answer = group.join(version=8, group_instance_id="1").answer()
     assert (answer["generation_id"], answer["leader"], answer["members"]) == (generation, leader, [])
@@ -308,7 +308,7 @@ def test_before_3_0_unknown_instance_id_is_ignored() -> None:
     stage.close()
 
 
-def test_static_member_that_restarts_twice_is_answered_once() -> None:
+def test_static_member_that_restarts_twice_gets_one_response() -> None:
     stage = Stage(3, **ONE_PARTITION)
     group = Acting(stage)
     generation, _, _ = static_pair(group)

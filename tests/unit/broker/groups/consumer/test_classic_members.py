@@ -58,7 +58,7 @@ def test_classic_member_has_to_revoke_partitions_of_others(migrating: Migrating)
     assert migrating.rejoin(member_id, {"t": kept})["generation_id"] == 4
 
 
-def test_wrong_generation_answers_illegal_generation(migrating: Migrating) -> None:
+def test_wrong_generation_returns_illegal_generation(migrating: Migrating) -> None:
     member_id = join_as_classic(migrating)
     assert migrating.classic.heartbeat(2, member_id) == Code.ILLEGAL_GENERATION
     assert migrating.classic.sync(2, member_id).answer()["error_code"] == Code.ILLEGAL_GENERATION

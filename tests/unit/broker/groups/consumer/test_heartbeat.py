@@ -159,7 +159,7 @@ def test_restarted_static_member_takes_over_assignment(consuming: Consuming) -> 
     assert consuming.send("a", epoch)["error_code"] == Code.UNKNOWN_MEMBER_ID
 
 
-def test_unknown_instance_id_answers_unknown_member_id(consuming: Consuming) -> None:
+def test_unknown_instance_id_returns_unknown_member_id(consuming: Consuming) -> None:
     consuming.join("a", "t")
     assert consuming.send("a", 2, instance_id="i")["error_code"] == Code.UNKNOWN_MEMBER_ID
 

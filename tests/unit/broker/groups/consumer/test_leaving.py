@@ -21,7 +21,7 @@ def test_member_that_left_is_unknown(consuming: Consuming) -> None:
     assert consuming.group.state == "Empty"
 
 
-def test_leave_of_unknown_group_answers_group_id_not_found(consuming: Consuming) -> None:
+def test_leave_of_unknown_group_returns_group_id_not_found(consuming: Consuming) -> None:
     assert consuming.leave("a") == Code.GROUP_ID_NOT_FOUND
 
 

@@ -107,7 +107,7 @@ def test_refused_partition_of_a_waiting_produce_request_is_in_its_response() -> 
         assert produce_codes(sent.answer) == {0: 0, 1: NOT_LEADER}
 
 
-def test_refused_partition_of_a_fetch_answers_without_waiting(ask: Asking) -> None:
+def test_fetch_with_a_refused_partition_does_not_wait(ask: Asking) -> None:
     with ask.cluster.fault("Fetch", error="NOT_LEADER_OR_FOLLOWER", partition=1):
         assert fetch_codes(fetch(ask, 0, 1, wait_ms=60_000).answer) == {0: 0, 1: NOT_LEADER}
 

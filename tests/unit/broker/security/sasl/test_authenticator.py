@@ -222,7 +222,7 @@ def test_mechanism_that_is_not_enabled_ends_a_session_immediately() -> None:
 
 
 @pytest.mark.parametrize(("state", "event"), [(state, event) for state in State for event in Event])
-def test_only_the_moves_of_the_table_are_possible(state: State, event: Event) -> None:
+def test_only_transitions_in_the_table_are_possible(state: State, event: Event) -> None:
     made = authenticator()
     made._state = state
     if (state, event) in NEXT:

@@ -45,7 +45,7 @@ def test_message_may_have_authorization_id_and_extensions(message: bytes) -> Non
         ("scope", b'{"status":"insufficient_scope", "scope":"[a, b]"}'),
     ],
 )
-def test_invalid_token_is_answered_with_json_and_fails_after_the_acknowledgement(token: str, answer: bytes) -> None:
+def test_invalid_token_gets_json_and_fails_after_the_acknowledgement(token: str, answer: bytes) -> None:
     bearer = OAuthBearer(validate)
     assert bearer.evaluate(f"n,,\x01auth=Bearer {token}\x01\x01".encode()) == answer
     assert bearer.principal is None

@@ -1,4 +1,4 @@
-"""Access tokens without a signature. The answers were compared with those of Apache Kafka 3.9."""
+"""Access tokens without a signature. The responses were compared with those of Apache Kafka 3.9."""
 
 import base64
 import json
