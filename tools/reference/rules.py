@@ -1,4 +1,4 @@
-"""The table of rules for docs/conform-clients.md, from the claims of the observer."""
+"""The table of rules for docs/conformance-rules.md, from the claims of the observer."""
 
 from kafkalet_conformance.clients.observing.finding import Claim, Severity
 from kafkalet_conformance.clients.observing.rules.catalog import claims
