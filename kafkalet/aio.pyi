@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Any, Literal, Never, Self, overload
 
@@ -558,6 +558,8 @@ class Clock(Mirror):
     sync: SyncMovableClock
     async def advance(
         self,
+        by: timedelta | None = None,
+        /,
         *,
         milliseconds: float = 0,
         seconds: float = 0,
@@ -568,9 +570,9 @@ class Clock(Mirror):
     ) -> None:
         """Advance the clock, and run all timers that become due, in order and each at its due time.
 
-        Returns when all of them have run. With `sessions`, the time of clients advances as well, so sessions of members
-        expire, long polls end, and idle connections are closed. A `ManualClock` has only one time, so these always
-        advance.
+        `advance(hours=2)` and `advance(timedelta(hours=2))` do the same; the arguments are added up. Returns when all
+        timers have run. With `sessions`, the time of clients advances as well, so sessions of members expire, long
+        polls end, and idle connections are closed. A `ManualClock` has only one time, so these always advance.
 
         If a timer raises an exception, this method raises it, and the clock stops at the due time of that timer. Raises
         TypeError or ValueError if an argument is not a number, or if the sum is negative or leads beyond the year 9999.

@@ -40,7 +40,7 @@ from time import time_ns
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from datetime import datetime, timedelta
 
 Callback = Callable[[], None]
 CallInLoop = Callable[[Callback], None]
@@ -175,6 +175,8 @@ class MovableClock(ABC):
 
     def advance(
         self,
+        by: "timedelta | None" = None,
+        /,
         *,
         milliseconds: float = 0,
         seconds: float = 0,
@@ -185,16 +187,16 @@ class MovableClock(ABC):
     ) -> None:
         """Advance the clock, and run all timers that become due, in order and each at its due time.
 
-        Returns when all of them have run. With `sessions`, the time of clients advances as well, so sessions of members
-        expire, long polls end, and idle connections are closed. A `ManualClock` has only one time, so these always
-        advance.
+        `advance(hours=2)` and `advance(timedelta(hours=2))` do the same; the arguments are added up. Returns when all
+        timers have run. With `sessions`, the time of clients advances as well, so sessions of members expire, long
+        polls end, and idle connections are closed. A `ManualClock` has only one time, so these always advance.
 
         If a timer raises an exception, this method raises it, and the clock stops at the due time of that timer. Raises
         TypeError or ValueError if an argument is not a number, or if the sum is negative or leads beyond the year 9999.
         Raises RuntimeError if it is called in an event loop while another thread is advancing the clock.
         """
         _check_numbers(milliseconds=milliseconds, seconds=seconds, minutes=minutes, hours=hours, days=days)
-        step = milliseconds + 1000 * (seconds + 60 * (minutes + 60 * (hours + 24 * days)))
+        step = _milliseconds(by) + milliseconds + 1000 * (seconds + 60 * (minutes + 60 * (hours + 24 * days)))
         step_ms = int(max(-_LATEST_MS, min(step, 2 * _LATEST_MS)))  # the sum may be infinite
         if step_ms < 0:
             raise ValueError(f"a clock cannot be advanced by {step_ms} ms; time does not go back")
@@ -608,6 +610,17 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
         return asyncio.get_running_loop()
     except RuntimeError:
         return None
+
+
+def _milliseconds(by: object) -> float:
+    """Return the argument of `advance` that has no name, a timedelta, as a number."""
+    if by is None:
+        return 0
+    from datetime import timedelta
+
+    if not isinstance(by, timedelta):
+        raise TypeError(f"advance() takes a timedelta, or numbers with a unit, as in advance(seconds=5), not {by!r}")
+    return by / timedelta(milliseconds=1)
 
 
 def _check_numbers(**arguments: float) -> None:

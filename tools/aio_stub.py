@@ -142,9 +142,16 @@ class _Unquoted(ast.NodeTransformer):
     """Removes the quotes of annotations."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
-        if isinstance(node.returns, ast.Constant) and isinstance(node.returns.value, str):
-            node.returns = ast.parse(node.returns.value, mode="eval").body
+        node.returns = self._unquoted(node.returns)
+        for each in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
+            each.annotation = self._unquoted(each.annotation)
         return node
+
+    @staticmethod
+    def _unquoted(annotation: ast.expr | None) -> ast.expr | None:
+        if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+            return ast.parse(annotation.value, mode="eval").body
+        return annotation
 
 
 class Module:

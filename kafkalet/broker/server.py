@@ -38,7 +38,7 @@ from .cluster.metadata_store import (
     further_prefix,
     log_folder,
 )
-from .cluster.new_topics import NewTopic
+from .cluster.new_topics import NewTopic, check_property_names
 from .cluster.node import Node
 from .cluster.opening import Opening
 from .cluster.periodic_tasks import PeriodicTasks
@@ -599,6 +599,7 @@ class Server:
         """Create the topics, users and ACLs that the cluster is to start with, unless they exist."""
         for new in self._new_topics:
             if new.name not in self.metadata.topics:
+                check_property_names(new.properties, self.config)
                 self.controller.create_topic(new)
         if self.short_forms is not None:
             for acl in self.short_forms.acls:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from kafkalet.broker.cluster.metadata import check_topic_name
 from kafkalet.broker.cluster.metadata_store import MetadataDamaged
-from kafkalet.broker.cluster.new_topics import NewTopic, check_config
+from kafkalet.broker.cluster.new_topics import NewTopic, check_config, check_property_names
 from kafkalet.broker.config.log_directories import LOG_DIR, LOG_DIRS
 from kafkalet.broker.network.addresses import CannotListen
 from kafkalet.broker.network.event_loop import new_event_loop
@@ -435,6 +435,7 @@ def _check_topic(topic: NewTopic, cluster: EmbeddedCluster) -> None:
     """Raise a UsageError that names the --topic option if its topic is invalid."""
     try:
         check_topic_name(topic.name)
+        check_property_names(topic.properties, cluster._server.config)
         check_config(topic.properties, cluster._server.config)
     except KafkaError as error:
         raise UsageError(f"--topic {topic.name}: {error.message}") from error

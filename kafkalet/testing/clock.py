@@ -91,6 +91,8 @@ class GivenClock(MovableClock):
 
     def advance(
         self,
+        by: timedelta | None = None,
+        /,
         *,
         milliseconds: float = 0,
         seconds: float = 0,

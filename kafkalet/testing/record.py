@@ -103,7 +103,10 @@ class Record(NamedTuple):
         """Return the value decoded as UTF-8. Raises ValueError if there is no value or it is not UTF-8."""
         if self.value is None:
             raise ValueError(f"{self!r} has no value")
-        return self.value.decode()
+        try:
+            return self.value.decode()
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{self!r} is not UTF-8: {error}") from None
 
     def json(self) -> Any:
         """Return the value parsed as JSON. Raises ValueError if there is no value or it is not JSON."""

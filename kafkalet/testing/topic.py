@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from kafkalet.broker import arguments
 from kafkalet.broker.cluster.metadata import spread
-from kafkalet.broker.cluster.new_topics import NewTopic, check_config, checked_topic
+from kafkalet.broker.cluster.new_topics import NewTopic, check_config, check_property_names, checked_topic
 from kafkalet.broker.seeding.partitioner import partition_of
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.build import build_batch
@@ -191,7 +191,9 @@ class Topic:
             raise ValueError(f"partitions is {count}, but assignments lists {len(replicas)}")
         if replicas is not None and factor not in (-1, len(replicas[0])):
             raise ValueError(f"replication_factor is {factor}, but assignments lists {len(replicas[0])}")
-        self._cluster._server.call(lambda: self._cluster._server.controller.create_topic(new, replicas))
+        server = self._cluster._server
+        check_property_names(new.properties, server.config)
+        server.call(lambda: server.controller.create_topic(new, replicas))
 
     def delete(self) -> None:
         """Delete the topic and its records.
@@ -257,6 +259,7 @@ class Topic:
             topic = server.metadata.existing_topic(self.name)
             removed = given.keys() - wanted.keys()
             changed = {name: value for name, value in {**topic.config, **wanted}.items() if name not in removed}
+            check_property_names(wanted, server.config)
             check_config(changed, server.config)
             server.controller.change_config(topic, changed)
 
@@ -747,7 +750,8 @@ class Topic:
             got = (
                 f"{len(matching)} of the {len(arrived)} records in the topic match" if arrived else "no record arrived"
             )
-            return self._failure(f"for {what}", timeout, got, reading, wanted.closest_first(arrived), len(arrived))
+            lines = [wanted.described(record) for record in wanted.closest_first(arrived)[:SHOWN_RECORDS]]
+            return self._failure(f"for {what}", timeout, got, reading, lines, len(arrived))
 
         wait(self._cluster, look, timeout, failure)
         if exactly is not None and len(matching) > exactly:
@@ -786,21 +790,20 @@ class Topic:
             return arrived if not reading.leaderless and predicate(arrived) else None
 
         def failure() -> str:
-            name = getattr(predicate, "__name__", repr(predicate))
             got = f"it is false for {counted(len(arrived), 'record')} in the topic" if arrived else "no record arrived"
-            latest = arrived[-SHOWN_RECORDS:][::-1]
-            return self._failure(f"for {name} to be true", timeout, got, reading, latest, len(arrived))
+            lines = [repr(record) for record in arrived[-SHOWN_RECORDS:][::-1]]
+            return self._failure(f"for {_name(predicate)} to be true", timeout, got, reading, lines, len(arrived))
 
         return list(wait(self._cluster, look, timeout, failure))
 
     def _failure(
-        self, what: str, timeout: float | None, got: str, reading: _Reading, records: Sequence[Record], arrived: int
+        self, what: str, timeout: float | None, got: str, reading: _Reading, records: Sequence[str], arrived: int
     ) -> str:
-        """Describe a wait that has timed out. `records` arrived, the most interesting ones first."""
+        """Describe a wait that has timed out. `records` are those that arrived, the most interesting ones first."""
         lines = [f"topic {self.name}: waited {timeout_s(self._cluster, timeout):g} s {what}: {got}"]
-        lines += [f"  {record!r}" for record in records[:SHOWN_RECORDS]]
-        if arrived > SHOWN_RECORDS:
-            lines.append(f"  and {arrived - SHOWN_RECORDS} more")
+        lines += [f"  {record}" for record in records]
+        if arrived > len(records):
+            lines.append(f"  and {arrived - len(records)} more")
         if reading.leaderless:
             lines.append(f"  {reading.leaderless}")
         if not self._cluster.is_running or not self.exists:
@@ -903,10 +906,23 @@ class _Wanted:
         return (
             self._key in (ANY, record.key)
             and self._value in (ANY, record.value)
-            and (self._json is ANY or _is_json(record.value, self._json))
+            and (self._json is ANY or bool(_parsed(record) == self._json))
             and all(pair in record.headers.pairs for pair in self._headers)
-            and (self._where is None or bool(self._where(record)))
+            and (self._where is None or self._is_where(self._where, record))
         )
+
+    @staticmethod
+    def _is_where(where: Where, record: Record) -> bool:
+        try:
+            return bool(where(record))
+        except Exception as error:
+            error.add_note(f"raised by where={_name(where)} for {record!r}")
+            raise
+
+    def described(self, record: Record) -> str:
+        """Return a record as text, with the reason if it can never match."""
+        is_json = self._json is ANY or _parsed(record) is not _NOT_JSON
+        return f"{record!r}{'' if is_json else ' is not JSON'}"
 
     def closest_first(self, records: Sequence[Record]) -> list[Record]:
         """Sort records by similarity to the wanted one, and equally similar ones from newest to oldest.
@@ -934,15 +950,23 @@ class _Wanted:
         parts += [] if isinstance(self._value, AnyValue) else [f"value {shown(self._value)}"]
         parts += [] if self._json is ANY else [f"JSON {self._json!r}"]
         parts += [f"headers {dict(self._headers)!r}"] if self._headers else []
-        parts += [f"where {getattr(self._where, '__name__', self._where)}"] if self._where is not None else []
+        parts += [f"where {_name(self._where)}"] if self._where is not None else []
         return f" with {' and '.join(parts)}" if parts else ""
 
 
-def _is_json(value: bytes | None, wanted: Any) -> bool:
+_NOT_JSON = object()
+
+
+def _parsed(record: Record) -> Any:
+    """Return the value of a record parsed as JSON, or _NOT_JSON."""
     try:
-        return value is not None and bool(json.loads(value) == wanted)
+        return record.json()
     except ValueError:
-        return False
+        return _NOT_JSON
+
+
+def _name(function: Callable[..., object]) -> str:
+    return getattr(function, "__name__", repr(function))
 
 
 def _ratio(wanted: bytes | None, found: bytes | None) -> float:

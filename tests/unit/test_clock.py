@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 
 import pytest
 from hypothesis import given
@@ -84,6 +85,17 @@ def test_advance_accepts_several_units(step: dict[str, float], ms: int) -> None:
     clock = ManualClock(0)
     clock.advance(**step)
     assert clock.now_ms() == ms
+
+
+def test_advance_accepts_a_timedelta_and_adds_it_to_the_units() -> None:
+    clock = ManualClock(0)
+    clock.advance(timedelta(hours=1, microseconds=1500), seconds=2)
+    assert clock.now_ms() == 3_602_001
+
+
+def test_advance_by_a_number_without_unit_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"advance\(\) takes a timedelta, or numbers with a unit, .* not 60"):
+        ManualClock(0).advance(60)  # type: ignore[arg-type]
 
 
 def test_advance_by_negative_time_is_refused() -> None:

@@ -126,7 +126,7 @@ def test_invalid_property_of_a_listener_prints_one_line_on_stderr(arguments: lis
         (
             ["serve", "--topic", "t:1:retention.mss=1"],
             2,
-            "kafkalet: --topic t: Unknown topic config name: retention.mss\n",
+            "kafkalet: --topic t: Unknown topic config name: retention.mss; did you mean retention.ms?\n",
         ),
         (
             ["serve", "--topic", "t:99999999999999"],

@@ -13,6 +13,7 @@ from kafkalet.broker.arguments import PropertyValue
 from kafkalet.broker.config.broker_config import BrokerConfig
 from kafkalet.properties import InvalidProperty
 from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.storage.topic_properties import topic_properties
 
 from .assignments import check_assignments
 from .metadata import MetadataImage, check_topic_name, spread
@@ -122,6 +123,19 @@ def check_config(given: Mapping[str, str], config: BrokerConfig) -> None:
         config.log_config(given)
     except InvalidProperty as error:
         raise KafkaError(Code.INVALID_CONFIG, str(error)) from error
+
+
+def check_property_names(given: Mapping[str, str], config: BrokerConfig) -> None:
+    """Raise INVALID_CONFIG, with the closest name, if a property is unknown. Kafka's message has only the first part.
+
+    Tests and options name topics; for clients, `check_config` has Kafka's message.
+    """
+    known = topic_properties(config.release.version)
+    for name in known.unknown(given):
+        from kafkalet.suggestions import did_you_mean
+
+        hint = did_you_mean(name, (each.name for each in known), shown=str)
+        raise KafkaError(Code.INVALID_CONFIG, f"Unknown topic config name: {name}{'; ' if hint else ''}{hint}")
 
 
 def check_name(name: str, metadata: MetadataImage) -> None:

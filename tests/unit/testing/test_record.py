@@ -57,6 +57,11 @@ def test_value_that_is_not_json_names_the_record() -> None:
         record(b"no").json()
 
 
+def test_value_that_is_not_utf8_names_the_record() -> None:
+    with pytest.raises(ValueError, match=r"<t-0@\d+ .*value=b'.xff'> is not UTF-8: 'utf-8' codec"):
+        record(b"\xff").text()
+
+
 def test_value_of_another_type_names_send_json() -> None:
     with pytest.raises(TypeError, match="send_json"):
         encoded("the value of a record", {"id": 7})

@@ -597,6 +597,27 @@ def test_wait_compares_values_as_json(broker: Broker) -> None:
         topic.wait_for(json={"id": 8}, timeout=0)
 
 
+def test_wait_for_json_says_which_records_are_not_json(broker: Broker) -> None:
+    topic = broker.topic("t")
+    topic.send_batch(["not json", None, b"\xff", '{"id": 7}'])
+    with pytest.raises(AssertionError) as caught:
+        topic.wait_for(json={"id": 8}, timeout=0)
+    assert sorted(str(caught.value).splitlines()[1:5]) == [
+        "  <t-0@0 value=b'not json'> is not JSON",
+        "  <t-0@1 value=None> is not JSON",
+        "  <t-0@2 value=b'\\xff'> is not JSON",
+        "  <t-0@3 value=b'{\"id\": 7}'>",
+    ]
+
+
+def test_exception_of_a_predicate_names_the_record(broker: Broker) -> None:
+    topic = broker.topic("t")
+    topic.send_batch(['{"id": 7}', '{"key": 7}'])
+    with pytest.raises(KeyError) as caught:
+        topic.wait_for(where=lambda record: record.json()["key"] == 7)
+    assert caught.value.__notes__ == ["raised by where=<lambda> for <t-0@0 value=b'{\"id\": 7}'>"]
+
+
 def test_wait_compares_the_wanted_headers_only(broker: Broker) -> None:
     topic = broker.topic("t")
     topic.send("a", headers={"id": "1", "null": None})
@@ -697,6 +718,22 @@ def test_invalid_property_changes_nothing(broker: Broker, config: dict[str, str 
     with pytest.raises(KafkaError) as refused:
         topic.configure({"max.message.bytes": 100, **config})
     assert (refused.value.code, topic.config) == (Code.INVALID_CONFIG, {"flush.ms": "7"})
+
+
+def test_unknown_property_of_a_topic_is_refused_with_the_closest_name(broker: Broker) -> None:
+    message = "INVALID_CONFIG: Unknown topic config name: retention.millis; did you mean retention.ms?"
+    config = {"retention.millis": 5}
+    wrong = Broker(topics={"t": {"config": config}})
+    for call in (
+        lambda: broker.topic("t", config=config),
+        lambda: broker.topic("exists").create().configure(config),
+        lambda: wrong.__enter__(),
+    ):
+        with pytest.raises(KafkaError) as refused:
+            call()
+        assert str(refused.value) == message
+    with pytest.raises(KafkaError, match=r"^INVALID_CONFIG: Unknown topic config name: xyz$"):
+        broker.topic("t", config={"xyz": 5})
 
 
 def test_added_partitions_accept_records(broker: Broker) -> None:
