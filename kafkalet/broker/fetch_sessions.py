@@ -296,7 +296,7 @@ class FetchSessions:
     def repeat(
         self, session: FetchSession, requested: RequestedPartition, high_watermark: int, log_start_offset: int
     ) -> None:
-        """Do the work of `context` and `settle` for a request for the session's only partition that returns records."""
+        """Do the work of `context` and `settle` for a session with a single partition that has returned records."""
         session.last_used_ms = self.clock.now_ms()
         session.epoch = next_epoch(session.epoch)
         [(_, cached)] = session.partitions.values()

@@ -119,7 +119,7 @@ class Purgatory:
         *,
         may_hurry: bool = False,
     ) -> Delayed[T]:
-        """Wait until `ready` returns an answer (not None), then complete with it.
+        """Wait until `ready` returns a value other than None, then complete with it.
 
         After `delay_ms` (None: no timeout), complete with the value that `expired` returns; immediately if `delay_ms`
         is 0 or less. `ready` is not called until one of `keys` is touched, because the caller has already checked. With

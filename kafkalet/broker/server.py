@@ -95,7 +95,7 @@ class Server:
     cluster_id: str | None = None
     """The cluster id of a new data directory, or None for a random one."""
     file_system: FileSystem = DISK
-    """Where the data directory is. Tests replace it to simulate broken disks."""
+    """The file system of the data directory. Tests replace it to simulate broken disks."""
     is_read_only = False
     """Whether the data directories stay unchanged; see served.py."""
     short_forms: ShortForms | None = None
@@ -145,7 +145,7 @@ class Server:
         self.brokers: dict[int, BrokerServer] = {}
         """The running brokers, keyed by id. Their nodes are the controller's `nodes`."""
         self.unimplemented_calls: dict[str, int] = {}
-        """The number of requests for APIs that kafkalet does not implement, by API name: {"ShareFetch": 2}."""
+        """The number of requests for APIs that kafkalet does not implement, keyed by API name: {"ShareFetch": 2}."""
         self.users: dict[str, str] = {}
         """The passwords of users who can log in, as far as they are known."""
         self.refusing: set[int] = set()
@@ -284,7 +284,7 @@ class Server:
         self.controller.save()
 
     def fail_log_directory(self, node_id: int, log_dir: int | str) -> None:
-        """Take a broker's log directory, given by its number or path, offline, as if its disk had failed."""
+        """Take a broker's log directory offline, as if its disk had failed. `log_dir` is its number or its path."""
         node, path = self._log_directory(node_id, log_dir)
         directory = node.directories.at(path)
         node.directories.fail(path, "a test made the disk fail")
@@ -292,7 +292,7 @@ class Server:
         self.controller.log_directory_failed(node, directory)
 
     def restore_log_directory(self, node_id: int, log_dir: int | str) -> None:
-        """Let a broker use a log directory again that is offline."""
+        """Let a broker use an offline log directory again."""
         node, path = self._log_directory(node_id, log_dir)
         for name, index in node.restore_directory(path):
             topic, state = self.metadata.topics.get(name), self.metadata.partition(name, index)
@@ -428,7 +428,7 @@ class Server:
         """Replace the contents of the cluster, on the same ports. All connections are closed.
 
         Leader epochs are higher than before, so that clients accept the new leaders. Raises ValueError if the image
-        belongs to other brokers, and MetadataDamaged if this release does not know its configurations. Raises
+        belongs to other brokers, and MetadataDamaged if this release does not support the configurations in it. Raises
         RuntimeError if the brokers are read-only.
         """
         self._check_writable()
@@ -697,7 +697,7 @@ class Server:
         self._warn_of_missing_leaders()
 
     def _warn_of_missing_leaders(self) -> None:
-        """Log how many partitions have no leader because their in-sync replicas belong to brokers that do not run."""
+        """Log the number of partitions without a leader, because their in-sync replicas belong to stopped brokers."""
         ours = self.nodes.keys()
         count = sum(
             not ours.isdisjoint(state.replicas) and ours.isdisjoint(state.may_lead)

@@ -42,7 +42,7 @@ class PeriodicRunner:
         """Run a task every `period_ms`, which may be a function if the period can change. The first run is after
         `first_ms`, or after one period if that is None.
 
-        `quiet_ms` returns, after a run, how many milliseconds later the task may have something to do again.
+        After a run, `quiet_ms` returns the time in milliseconds until the task may have something to do again.
         """
         slot = len(self._timers)
 

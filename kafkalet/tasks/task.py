@@ -76,7 +76,7 @@ async def pause() -> None:
 async def in_thread(function: Callable[[], T], *, droppable: bool = False) -> T:
     """Call `function` in a worker thread. Return its result or raise its exception.
 
-    With `droppable`, the handler ends here if its client disconnects, and the result is not needed.
+    With `droppable`, the result is not needed if the client disconnects: the handler then ends here.
     """
     return cast(T, await _yield_step(_Call(function, droppable)))
 

@@ -34,10 +34,11 @@ for as long."""
 ROUND_S = 0.010
 """The time that the turns of one iteration of the event loop may take in total."""
 CREDIT_S = 0.010
-"""The part of its share that a task may take ahead of others after being idle."""
+"""The time by which a task that was idle may run ahead of its share."""
 NEW_S = 0.005
-"""How much less than CREDIT_S a new task gets in its first turn, so that known clients with little work overtake large
-numbers of new clients."""
+"""A new task gets this much less than CREDIT_S in its first turn, so that known clients with little work overtake large
+numbers of new clients.
+"""
 
 
 class Queued(Protocol):

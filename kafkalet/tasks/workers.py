@@ -24,8 +24,10 @@ WORKERS = 4
 SWITCH_S = 0.0002
 """The interpreter's switch interval while a call runs in a thread (Python's default is 5 ms)."""
 STOP_S = 1.0
-"""How long a broker that stops waits for its threads. Calls that end later, such as a lookup of a host name, have no
-effect."""
+"""The maximum time for which a stopping broker waits for its threads.
+
+Calls that end later, such as a lookup of a host name, have no effect.
+"""
 
 
 class _Running(Delayed[T]):

@@ -52,7 +52,7 @@ _LOG = logging.getLogger(__name__)
 
 MIN_ISR = "min.insync.replicas"
 PARTITIONS_PER_STEP = 500
-"""The number of partitions of a new topic after which other requests may run."""
+"""Other requests may run after this many partitions of a new topic have been created."""
 
 
 class Controller:
@@ -82,7 +82,7 @@ class Controller:
         self.watchers = watchers or Watchers()
         """The threads that wait for a change."""
         self.logs_added: Callable[[], None] = lambda: None
-        """Called when replicas have been added whose logs have to be created."""
+        """Called after replicas have been added, because their logs have to be created."""
         self.leadership = Leadership(metadata, self.nodes, clock, self.watchers, self._eligible_below)
         self.changes = Changes(self._write)
         """Changes of the metadata, which is saved when a change is complete."""
@@ -295,7 +295,7 @@ class Controller:
         return self.config.auto_create_topics_enable and not any(node.is_read_only for node in self.nodes.values())
 
     def auto_create_topic(self, name: str) -> None:
-        """Create a topic because a client asked for its metadata.
+        """Create a topic because a client requested its metadata.
 
         Internal topics are created as their coordinator would create them, others with the broker defaults
         (AutoTopicCreationManager.creatableTopic).

@@ -94,7 +94,7 @@ def _by_name(version: tuple[int, ...]) -> dict[str, Feature]:
 
 
 def every_level(enabled: Mapping[str, int]) -> dict[str, int]:
-    """Return the level of every feature for a cluster that has only enabled these."""
+    """Return the level of every feature in a cluster in which only these features are enabled."""
     known = {feature.name for features in _BY_RELEASE.values() for feature in features}
     return {**dict.fromkeys(sorted(known), 0), **enabled}
 

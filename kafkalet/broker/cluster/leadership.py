@@ -163,7 +163,7 @@ class Leadership:
         self._wake(leader.topic, leader.index)
 
     def expand_isr(self, topic: str, index: int) -> None:
-        """Release the followers of a partition that are held back. They catch up and join the ISR."""
+        """Release all held-back followers of a partition. They catch up and join the ISR."""
         for held in [held for held in self._held_followers if held[1:] == (topic, index)]:
             self.release(*held)
 

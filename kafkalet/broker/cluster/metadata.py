@@ -102,9 +102,9 @@ class PartitionState:
     During a reassignment, `replicas` contains the new replicas followed by the old ones. `adding` and `removing` list
     those that are being added and removed.
 
-    `elr` are the eligible leader replicas (KIP-966): they have left the ISR while it was smaller than
-    min.insync.replicas, but have all records below the high watermark, so one of them can lead if the ISR is empty.
-    `last_known_elr` contains the last leader while there is none.
+    `elr` are the eligible leader replicas (KIP-966): they left the ISR while it was smaller than min.insync.replicas,
+    but have all records below the high watermark, so one of them can lead if the ISR is empty. `last_known_elr`
+    contains the last leader while there is none.
 
     The state changes only through its methods. Each change increments `partition_epoch` (PartitionChangeBuilder) and
     advances the revision (revision.py).
@@ -148,7 +148,7 @@ class PartitionState:
 
     @property
     def may_lead(self) -> list[int]:
-        """The replicas of which one can be elected without `unclean.leader.election.enable`."""
+        """The replicas that can be elected without `unclean.leader.election.enable`."""
         return self.isr or self.elr or self.last_known_elr
 
     @property
@@ -254,7 +254,10 @@ class MetadataImage:
         self.cluster_id = cluster_id
         self.revision = Revision()
         self.endpoints: dict[int, Endpoint] = Noting(self.revision)
-        """The running brokers. A broker is in neither dictionary after UnregisterBroker, until it is started again."""
+        """The running brokers.
+
+        After UnregisterBroker, a broker is neither here nor in `away` until it is started again.
+        """
         self.away: dict[int, Endpoint] = {}
         """The stopped brokers, which Kafka calls fenced."""
         self.topics: dict[str, TopicState] = {}

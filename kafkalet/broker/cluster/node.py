@@ -79,7 +79,7 @@ class Node:
         self.release = release
         self.directories = directories
         self.clock = clock
-        """The clock of log time; kafkalet/clock.py explains the two kinds of time."""
+        """The clock of log time; kafkalet/clock.py explains the kinds of time."""
         self.client_clock = client_time(clock)
         self.real_clock: Clock = LoopTime(loop)
         self.loop = loop
@@ -200,7 +200,7 @@ class Node:
     ) -> Partition:
         """Add a replica: open its log, or create it if there is none. Raises StorageFailed.
 
-        The log of a replica that is not new may be in a log directory that is offline; it is not created then.
+        If the replica is not new, its log may be in a log directory that is offline. In that case, no log is created.
         """
         from .partition import Partition
 

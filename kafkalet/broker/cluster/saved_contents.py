@@ -85,7 +85,7 @@ def set_strays_aside(metadata: MetadataImage, nodes: Mapping[int, Node]) -> None
 
 
 def _reason_to_set_aside(metadata: MetadataImage, node_id: int, name: str, index: int, topic_id: bytes | None) -> str:
-    """Return why a log does not belong to a broker, or "" if it does."""
+    """Return the reason why a log does not belong to a broker, or "" if it does."""
     topic, state = metadata.topics.get(name), metadata.partition(name, index)
     if topic is None or state is None or node_id not in state.replicas:
         return "the metadata of Kafka assigns no such partition to this broker"

@@ -52,7 +52,7 @@ _MESSAGES = {
     Code.ILLEGAL_SASL_STATE: "Request is not valid given the current SASL state.",
     Code.UNKNOWN_SERVER_ERROR: "The server experienced an unexpected error when processing the request.",
 }
-"""Kafka's texts of errors, which replace the message in the responses of these APIs."""
+"""Kafka's error texts, which replace the error message in the responses of these APIs."""
 _WITH_TEXT_OF_THE_ERROR = frozenset(
     {Api.ALTER_CLIENT_QUOTAS, Api.DESCRIBE_CONFIGS, Api.DESCRIBE_QUORUM, Api.FIND_COORDINATOR}
 )
@@ -69,7 +69,7 @@ _EMPTY = {
     (Api.OFFSET_DELETE, "topics"): 0,
     (Api.OFFSET_FETCH, "topics"): 2,
 }
-"""Arrays that are empty since a version, because the response has one error for the whole request."""
+"""Arrays that are empty from a version on, because the response has one error for the whole request."""
 _UNUSED_VALUES = {
     (Api.CREATE_DELEGATION_TOKEN, "principal_type"): ANONYMOUS.type,
     (Api.CREATE_DELEGATION_TOKEN, "principal_name"): ANONYMOUS.name,
@@ -208,7 +208,7 @@ _UNUSED = {"string": "", "bytes": b"", "records": b"", "uuid": ZERO_UUID, "bool"
 
 
 def is_error_code(field: Field, version: int) -> bool:
-    """Return whether a field of a response has the error of the item that it belongs to."""
+    """Return whether a field of a response contains the error of its item."""
     return field.name.endswith("error_code") and field.name not in _NOT_OF_THE_ITEM and version in field.versions
 
 

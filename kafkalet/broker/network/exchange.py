@@ -27,7 +27,7 @@ from .splitting import client_id
 
 Kept = bytes | bytearray
 KeptResponse = bytes | list[bytes | int] | str | None
-"""The message of a response, or its parts with the sizes of those that were not kept; the reason for closing the
+"""The message of a response; its parts, with sizes in place of those that were not kept; the reason for closing the
 connection; or None if the request is in progress, or if the client expects no response.
 """
 
@@ -67,7 +67,7 @@ class ConnectionFacts:
         self.header_id = len(name).to_bytes(2, "big") + name
         """The client id as it is usually sent in the header of a request."""
         self.read_header = Layout(f">ih6x{len(self.header_id)}s").unpack_from
-        """Reads the size, the API key and the client id of a request, from its size field on."""
+        """Reads the size, the API key and the client id of a request, beginning at its size field."""
         self.closed_s: float | None = None
         self.close_reason = ""
         """Why the connection was closed; "" if the client closed it normally."""
@@ -214,7 +214,10 @@ class Exchange(NamedTuple):
         return list(dict.fromkeys(name_of(code) for code in _codes(response) if code))
 
     def topics(self) -> set[str]:
-        """Return the names of the topics in the request and the response. Topics that were deleted have only an id."""
+        """Return the names of the topics in the request and the response.
+
+        Deleted topics are represented by their ids.
+        """
         metadata = self.connection.metadata
         return {
             name

@@ -166,7 +166,10 @@ class Journal:
         return self.latest(self.most_requests)()
 
     def latest(self, most: int) -> Callable[[], list[Exchange]]:
-        """Return a function that decodes (at least) the `most` latest requests of now, even after `close`."""
+        """Return a function that decodes at least the `most` requests that are the latest now.
+
+        It also works after `close`.
+        """
         self.add_new()
         blocks, waiting = self._latest_blocks(most), self.waiting()
 
@@ -198,7 +201,7 @@ class Journal:
         return found[max(0, len(found) - (now - sequence)) :], now
 
     def counts(self) -> Counter[tuple[str, str]]:
-        """Return the number of all requests by API and client id, including those that were dropped from the ring."""
+        """Return the number of requests of each API and client id, including those that were dropped from the ring."""
         self.add_new()
         counts = self._counts.copy()
         counts.update((exchange.api, exchange.client_id) for exchange in self.waiting())

@@ -100,7 +100,7 @@ def nameable(api: Api, version: int) -> frozenset[str]:
 
 
 def has_elements(request: Request, version: int) -> bool:
-    """Return whether any of the arrays of a request that contain items is not empty."""
+    """Return whether a request has elements in at least one of its arrays of items."""
     return any(getattr(request, part.name) for part in parts_of(type(request), version))
 
 

@@ -51,7 +51,7 @@ class RequestLog:
         return _LoggedDelayed(answer, logged)
 
     def end(self, answer: Response | None, context: Context) -> None:
-        """Log an answered request. `answer` is None if the client expects no response."""
+        """Log a request with its response. `answer` is None if the client expects no response."""
         if self._end is not None:
             self._end(answer, context)
         logged = context.logged_request

@@ -20,7 +20,7 @@ CacheKey: TypeAlias = tuple[object, str, bytes]
 
 MOST_KEY_BYTES = 1024
 MOST_BYTES = 1 << 20
-"""The size of all cached responses with their keys. When it is exceeded, all of them are forgotten."""
+"""The maximum size of all cached responses with their keys. When it is exceeded, all of them are forgotten."""
 OVERHEAD_BYTES = 300
 """The memory of an entry besides the bytes of request and response."""
 

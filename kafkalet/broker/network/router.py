@@ -149,7 +149,7 @@ class Router:
     def __init__(self, broker: Broker, unimplemented_calls: dict[str, int] | None = None) -> None:
         self.broker = broker
         self.unimplemented_calls = {} if unimplemented_calls is None else unimplemented_calls
-        """The number of calls to each unimplemented API, by API name. Routers may share this dictionary."""
+        """The number of calls to each unimplemented API, keyed by its name. Routers may share this dictionary."""
         self.recorder: Journal | None = None
         """The journal if connections call it for each turn; None if there is no journal, or if `route` calls it."""
         self.route: Serve

@@ -37,7 +37,10 @@ class TlsSocket:
         return self._tls.pending() > 0
 
     def recv_into(self, room: bytearray | memoryview) -> int:
-        """Receive until the room is full or no complete record is left. Raises BlockingIOError if there is none."""
+        """Receive until the room is full or no complete record is left.
+
+        Raises BlockingIOError if no data was received.
+        """
         view = memoryview(room)
         filled = 0
         try:
@@ -104,6 +107,6 @@ class TlsSocket:
         self._tls.close()
 
     def _announce_end(self) -> None:
-        """Send close_notify, without waiting for that of the client."""
+        """Send close_notify, without waiting for the client's close_notify."""
         with suppress(OSError, ValueError):  # the client has gone, the socket accepts no more data, or it is done
             self._tls.unwrap()

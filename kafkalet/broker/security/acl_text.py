@@ -45,10 +45,10 @@ _OPERATION_OF = {_squeezed(each.name): each for each in Operation if each > Oper
 def parse_acls(text: str) -> list[Acl]:
     """Return the ACLs of a text, one for each operation.
 
-    The user is `User:` and a name, or the name alone; `*` is every user. A name of resources that ends with `*` is a
-    prefix, and `*` alone is every resource. User and resource may contain colons. `cluster` needs no name.
+    A user is written as `User:` and a name, or as the name alone; `*` is every user. A resource name that ends with `*`
+    is a prefix, and `*` alone is every resource. User and resource may contain colons. `cluster` needs no name.
 
-    Raises ValueError, whose message has the text and the grammar.
+    Raises ValueError with the text and the grammar in the message.
     """
     rest, host = text, WILDCARD
     if found := _HOST.fullmatch(text):

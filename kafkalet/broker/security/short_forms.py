@@ -74,10 +74,7 @@ class ShortForms(NamedTuple):
         return bool(self.super_users or self.acls)
 
     def check_protocols(self, protocols: Iterable[str]) -> None:
-        """Raise ValueError if no listener uses the users or the TLS that were given.
-
-        `protocols` are the listeners' protocols.
-        """
+        """Raise ValueError if users or TLS are given, but no listener has a protocol that uses them."""
         given = list(protocols)
         if self.users and not any(protocol.startswith("SASL_") for protocol in given):
             wanted = "SASL_SSL" if self.tls or "SSL" in given else "SASL_PLAINTEXT"
@@ -95,8 +92,8 @@ class ShortForms(NamedTuple):
     def config(self, given: Mapping[str, str], host: str, port: int, release: Release) -> BrokerConfig:
         """Return the configuration of a cluster from the properties that are given, and the short forms.
 
-        `host` and `port` are the address of the listener if `listeners` is not given. Raises ValueError if no listener
-        uses the users or the TLS that were given.
+        `host` and `port` are the address of the listener if `listeners` is not given. Raises ValueError if users or TLS
+        are given, but no listener uses them.
         """
         properties = self.properties()
         if self.default_protocol != "PLAINTEXT":

@@ -47,7 +47,7 @@ TOPIC, BROKER, CLIENT_METRICS, GROUP = 2, 4, 16, 32
 BROKER_EPOCH = 0
 """The epoch in which the brokers were registered. It has to be in `.kafka_cleanshutdown`, too (KIP-966)."""
 UNKNOWN_BROKER = (1 << 31) - 1
-"""The id of a broker that does not exist. Partitions whose replicas are unknown are on this broker."""
+"""The id of a broker that does not exist. Partitions whose replicas are unknown are assigned to this broker."""
 
 
 class Cluster(NamedTuple):

@@ -156,7 +156,7 @@ class FaultRule:
         self.held: list[HeldRequest] = []
         self.is_released = False
         self.requests: Counter[str] = Counter()
-        """The number of requests by API while the fault was set."""
+        """The number of requests of each API while the fault was set."""
         self._random = random.Random(selection.seed)  # noqa: S311 - reproducible, not secret
 
     @property

@@ -50,7 +50,7 @@ def compile_pattern(text: str) -> re.Pattern[str]:
 
 
 def matches(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
-    """Yield what Java's Matcher.find finds: after an empty match, it goes on behind the next character."""
+    """Yield the matches of Java's Matcher.find. After an empty match, it continues after the next character."""
     start = 0
     while start <= len(text) and (match := pattern.search(text, start)) is not None:
         yield match

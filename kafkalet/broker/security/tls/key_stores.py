@@ -41,7 +41,7 @@ _KEY_ALGORITHMS = {"1.2.840.113549.1.1.1": "RSA", "1.2.840.10040.4.1": "DSA", "1
 class KeyStore(NamedTuple):
     """A private key (PKCS#8, possibly encrypted) and its certificate chain, in DER.
 
-    `source` is the property that the key is from.
+    `source` is the property that contained the key.
     """
 
     key: bytes
@@ -341,7 +341,7 @@ def _entries(text: str, label: str, name: str) -> list[bytes]:
 
 
 def _check_key(key: bytes, name: str, has_password: bool) -> None:
-    """Raise InvalidProperty unless the key is PKCS#8. It has to be encrypted exactly if there is a password."""
+    """Raise InvalidProperty unless the key is PKCS#8. It has to be encrypted if and only if there is a password."""
     how = "Convert it with: openssl pkcs8 -topk8 -nocrypt -in key.pem -out pkcs8.pem"
     try:
         [(tag, contents, _)] = items(key)

@@ -194,7 +194,9 @@ class TlsSettings:
             new._check_trust(self)
 
     def _check_trust(self, other: "TlsSettings") -> None:
-        """Raise InvalidProperty unless a client with these settings can connect to a listener with the other ones."""
+        """Raise InvalidProperty unless a client with these settings can connect to a listener with the settings
+        `other`.
+        """
         client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         client.check_hostname = False
         client.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
