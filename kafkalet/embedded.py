@@ -66,7 +66,10 @@ class EmbeddedCluster:
         self.timeout = timeout
         self._first_timeout = self.timeout
         self._turns: dict[str, int] = {}
-        """How often a test has sent records without a key to each topic, which determines their next partition."""
+        """The number of times that a test has sent records without a key to each topic.
+
+        It determines their next partition.
+        """
         given, own = arguments.broker_properties(config)
         short_forms: ShortForms | None = None
         if tls is not False or users is not None or super_users != () or acls != ():

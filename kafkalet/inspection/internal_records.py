@@ -74,7 +74,7 @@ def _fields_of(cls: type[Message], data: bytes) -> dict[str, Any]:
 
 @cache
 def _types(decoder: Decoder) -> dict[int, tuple[type[Message], type[Message]]]:
-    """Return the types of keys and values by the version of the key."""
+    """Return the types of keys and values, keyed by the version of the key."""
     if decoder is Decoder.TRANSACTIONS:
         from kafkalet.protocol.messages.transactions_topic import TransactionLogKey, TransactionLogValue
 

@@ -90,11 +90,11 @@ class LogState:
         """Consumers read no records below it, and the cleaner forgets aborted transactions that end below it."""
         self.leader_epoch = -1
         self.open_transactions: dict[int, int] = {}
-        """The first offset of the ongoing transaction by producer id."""
+        """The first offset of the ongoing transaction of each producer."""
         self.last_markers: dict[int, int] = {}
-        """The offset of the last marker by producer id."""
+        """The offset of the last marker of each producer."""
         self.producers: dict[int, tuple[int, int]] = {}
-        """The last offset and last sequence number of the last batch by producer id."""
+        """The last offset and last sequence number of the last batch of each producer."""
         self.snapshots = sorted(snapshots, key=lambda each: each.offset)
         self.epochs = epochs
         """The entries of leader-epoch-checkpoint; None if the file is missing or damaged."""

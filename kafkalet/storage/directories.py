@@ -60,9 +60,10 @@ class LogDirectories:
     ) -> None:
         """Open the directories. The arguments are those of LogDirectory.
 
-        A directory that cannot be opened because of an OSError is offline. If all of them are, the error is raised, or
-        DirectoriesRefused if there are several. Raises DirectoriesRefused if a directory is given twice or if two of
-        them contain the same partition; DirectoryInUse; IdentityRefused.
+        A directory that cannot be opened because of an OSError is offline. If all of them are offline,
+        DirectoriesRefused is raised, or the OSError itself if there is only one. DirectoriesRefused is also raised if a
+        directory is given twice, or if two directories contain the same partition. Raises DirectoryInUse and
+        IdentityRefused as well.
         """
         self.paths = [os.path.abspath(path) for path in paths]
         """The paths of all directories, including those that are offline, in the configured order."""
@@ -74,7 +75,7 @@ class LogDirectories:
         self.on_failure: Callable[[LogDirectory], None] = lambda directory: None
         """Called when a directory has failed and is no longer in `online`, often in the middle of an operation."""
         self.preferred: dict[TopicPartition, str] = {}
-        """Where clients want partitions to be created that do not exist yet."""
+        """The directories that clients have chosen for partitions that do not exist yet."""
         self._open = partial(
             LogDirectory,
             clock=clock,
@@ -195,9 +196,10 @@ class LogDirectories:
     ) -> Log:
         """Return the log of a partition, opening or creating it if needed; see LogDirectory.get_or_create.
 
-        A log that is not found is created in the preferred directory, if there is one, or in the directory with the
-        fewest logs that does not fail. If the partition is not new, and a directory is offline, the log may be there.
-        StorageFailed is raised in that case, and if no directory can create the log.
+        A log that is not found is created in the preferred directory, if there is one. Otherwise, the directories are
+        tried in turn, beginning with the one that has the fewest logs. If the partition is not new and a directory is
+        offline, the log may be there, and StorageFailed is raised. It is also raised if no directory can create the
+        log.
         """
         key = (topic, partition)
         holders = [directory for directory in self.online if directory.has(topic, partition)]
@@ -284,7 +286,7 @@ class LogDirectories:
         self._failed(directory)
 
     def restore(self, path: str) -> LogDirectory:
-        """Open a directory that is offline again, and return it. Raises ValueError if it is online, and OSError."""
+        """Open an offline directory again, and return it. Raises ValueError if it is online, and OSError."""
         if path not in self.offline:
             known = "it is online" if path in self.paths else f"the directories are {', '.join(self.paths)}"
             raise ValueError(f"log directory {path} cannot be restored: {known}")

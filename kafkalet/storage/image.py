@@ -32,7 +32,7 @@ class StoredFile(NamedTuple):
 
 
 Image = Mapping[str, StoredFile]
-"""Files by their paths relative to the directory, with "/" between the names."""
+"""Files, keyed by their paths relative to the directory, with "/" between the names."""
 
 
 def image_of(directory: LogDirectory) -> Image:

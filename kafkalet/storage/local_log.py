@@ -196,7 +196,7 @@ class LocalLog:
         return place
 
     def _aborted(self, offset: int, segment: Segment, found: ReadResult) -> list[AbortedTransaction]:
-        """Return the aborted transactions for a reader of `found`.
+        """Return the aborted transactions for a reader that gets `found`.
 
         The search ends at an offset above everything that was read, but not always at the lowest such offset, so a
         client may get more transactions than it needs (LocalLog.addAbortedTransactions).

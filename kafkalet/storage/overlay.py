@@ -37,7 +37,7 @@ _WRITES = os.O_WRONLY | os.O_RDWR
 
 
 class Overlay(FileSystem):
-    """The file system in which `directories` look changed, but are not.
+    """A file system that hides all changes from the real `directories`.
 
     `close_overlay` removes the temporary directory. Raises FileNotFoundError if a directory does not exist.
     """
@@ -56,7 +56,7 @@ class Overlay(FileSystem):
         self._limits: dict[str, int] = {}
         """The sizes of originals that were truncated, keyed by real path."""
         self._open: dict[int, tuple[str, str]] = {}
-        """The virtual and the real path of the descriptors of originals."""
+        """The virtual and the real path of each descriptor of an original."""
 
     def close_overlay(self) -> None:
         """Remove the temporary directory."""
@@ -106,7 +106,7 @@ class Overlay(FileSystem):
             raise _error(errno.ENOENT, path)
 
     def _place(self, path: str, real: str | None) -> None:
-        """Let a virtual path, and everything below it, be at a real path or not exist."""
+        """Map a virtual path, and everything below it, to a real path, or to None if it does not exist."""
         old = self._changed.pop(path, None)
         for below in self._below(path):
             self._discard(self._changed.pop(below))

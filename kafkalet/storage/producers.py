@@ -76,7 +76,7 @@ class ProducerStates:
         self._last_snapshot = 0
         self._by_id: dict[int, ProducerEntry] = {}
         self._open: dict[int, Transaction] = {}
-        """Open transactions by first offset, in ascending order."""
+        """Open transactions, keyed by first offset, in ascending order."""
         self._unreplicated: list[Transaction] = []
         """Unreplicated transactions, in ascending order of first offset."""
 

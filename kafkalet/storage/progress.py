@@ -36,7 +36,7 @@ class RecoveryProgress:
         self._now_s = now_s
         self._next_s = now_s() + INTERVAL_S
         self._total_bytes: int | None = None
-        """Determined for the first line, because most recoveries are shorter."""
+        """None until the first line is logged, because most recoveries end before that."""
         self._done_logs = 0
         self._done_bytes = 0
         self._was_shown = False

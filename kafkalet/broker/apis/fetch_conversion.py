@@ -37,7 +37,7 @@ CONVERTED_IN_LOOP_BYTES = 64 * 1024
 def refused(index: int, code: Code, records: bytes | None = b"", *, knows_aborted: bool = True) -> Answer:
     """Build the response for a partition that is not read (FetchResponse.partitionResponse).
 
-    The list of aborted transactions is null without `knows_aborted`, and empty otherwise.
+    The list of aborted transactions is empty with `knows_aborted`, and null without it.
     """
     return Answer(
         partition_index=index,

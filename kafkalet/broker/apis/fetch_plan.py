@@ -159,7 +159,7 @@ def learn(
     *,
     only_leader: bool,
 ) -> None:
-    """Prepare the connection for repetitions of a plain request, which has just got `response`."""
+    """Prepare the connection for repetitions of a plain request. `response` is the response to it."""
     if (
         len(session.requested) != 1
         or len(request.topics) != 1
@@ -188,9 +188,8 @@ def learn(
 
 
 def _layout_of(request: FetchRequest, context: Context) -> tuple[Struct, bytes]:
-    """Return the layout of a request (repetitions.py), and the request.
-
-    The places are found by encoding other numbers.
+    """Return the layout of a request (repetitions.py), and the request. Encoding different numbers shows their
+    positions.
     """
     header = RequestHeader(Api.FETCH, context.version, 0, context.client_id).encode()
     [requested] = request.topics[0].partitions

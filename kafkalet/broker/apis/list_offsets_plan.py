@@ -45,7 +45,7 @@ class ListOffsetsPlan:
         self._learn_response(response)
 
     def _learn_response(self, response: ListOffsetsResponse) -> None:
-        """Find the place of the timestamp, the offset and, since version 4, the leader epoch, which are adjacent."""
+        """Find the position of the timestamp, the offset and, since version 4, the leader epoch, which are adjacent."""
         [answer] = response.topics[0].partitions
         kept = answer.timestamp, answer.offset, answer.leader_epoch
         bodies = []
@@ -79,7 +79,7 @@ class ListOffsetsPlan:
 def learn(
     request: ListOffsetsRequest, response: ListOffsetsResponse, context: Context, isolation: Isolation | None
 ) -> None:
-    """Prepare the connection for repetitions of `request`, which has just got `response`, if it has one partition."""
+    """If `request` has one partition, prepare the connection for its repetitions. `response` is the response to it."""
     if (
         not context.is_plain
         or len(request.topics) != 1

@@ -199,7 +199,10 @@ def _check_idempotent_records(given: list[tuple[Key, Buffer | None]], context: C
 def _split_by_rights(
     given: list[tuple[Key, Buffer | None]], context: Context
 ) -> tuple[list[tuple[Key, Buffer | None]], dict[Key, Answer]]:
-    """Separate the entries of topics to which the client may not write. Unknown topic ids are not among them."""
+    """Separate the entries of topics to which the client may not write.
+
+    Entries with unknown topic ids are not among them.
+    """
     allowed: list[tuple[Key, Buffer | None]] = []
     refused: dict[Key, Answer] = {}
     for key, chunk in given:

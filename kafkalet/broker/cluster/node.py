@@ -304,7 +304,7 @@ class Node:
         return lost
 
     def restore_directory(self, path: str) -> list[tuple[str, int]]:
-        """Open a log directory that is offline again. Return the replicas that were in it; they stay offline.
+        """Open an offline log directory again. Return the replicas that were in it; they stay offline.
 
         Raises ValueError, OSError.
         """

@@ -59,8 +59,8 @@ class Offsets:
     def committed(self, group_id: str, *, newest: bool = False) -> Mapping[str, Mapping[int, CommittedOffset]]:
         """Return all committed offsets of a group. The result must not be modified.
 
-        By default, only changes that all in-sync replicas have are taken into account; with `newest`, all changes in
-        the leader's log are.
+        By default, a change counts only when all in-sync replicas have it. With `newest`, all changes in the leader's
+        log count.
         """
         by_topic = self._committed.get(group_id, {})
         if self._unreplicated and not newest:

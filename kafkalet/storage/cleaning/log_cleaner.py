@@ -28,7 +28,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class LogCleaner:
-    """The cleaner of one data directory, whose logs `logs` returns."""
+    """The cleaner of one data directory. `logs` returns the logs of the directory."""
 
     def __init__(self, logs: Callable[[], Collection[Log]], state: CleanerState) -> None:
         self.logs = logs

@@ -82,7 +82,7 @@ def filthiest(logs: Iterable[Log], state: CleanerState, now_ms: int) -> LogToCle
 
 
 def log_to_clean(log: Log, state: CleanerState, now_ms: int) -> LogToClean:
-    """Return which part of a log may be cleaned. An invalid offset in the checkpoint is corrected."""
+    """Return the part of a log that may be cleaned. An invalid offset in the checkpoint is corrected."""
     key = log.topic, log.partition
     dirty, uncleanable, is_reset = cleanable_offsets(log, state.offsets.get(key), now_ms)
     if is_reset:

@@ -412,8 +412,8 @@ class ClassicGroup:
     async def _write(self, assignments: Mapping[str, bytes]) -> Code:
         """Append the group's record with these assignments.
 
-        Returns NONE once the record is replicated, or an error code if that fails. Then responses are sent, after the
-        response to the current request if it is known at once.
+        Returns NONE once the record is replicated, or an error code if that fails. Responses are then sent. If the
+        result is known at once, they follow the response to the current request.
         """
         try:
             code = await until(self.shard.replicated(self.shard.append([self.record(assignments)])))

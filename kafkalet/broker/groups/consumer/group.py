@@ -61,7 +61,7 @@ from .topics import hash_without_racks, known_topics, metadata_hash
 NEVER_READ = -1
 FIRST_WITH_MEMBER_EPOCHS = 9
 CLASSIC, CONSUMER = 0, 1
-"""The values of `member_type` in ConsumerGroupDescribe, by the protocol of the member."""
+"""The values of `member_type` in ConsumerGroupDescribe, for members of the two protocols."""
 _PACKAGE = "org.apache.kafka.coordinator.group.assignor."
 
 
