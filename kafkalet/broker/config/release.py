@@ -216,7 +216,7 @@ class Release:
     refuses_unknown_instance_ids = since(3, 0,
         "Every request with an unknown instance id is refused, not only JoinGroup.")
     breaks_ties_like_java = since(4, 0,
-        "The order of a Java hash table decides ties between protocols. In earlier releases, that of a Scala one does.")
+        "Ties between protocols are decided in the order of a Java hash table, in earlier releases of a Scala hash table.")
     hides_assignments_of_rebalances = until(4, 0,
         "DescribeGroups returns assignments only for stable groups. Later releases always return the last assignment.")
 
@@ -246,7 +246,7 @@ class Release:
 
     # ACLs
     checks_rights_to_alter_brokers_first = changing(
-        "The right to alter a broker is checked before the new values are.",
+        "Altering a broker checks the client's right before it checks the new values.",
         {FIRST: True, KRAFT: False, (4, 0): True})  # in between, the broker checks the values, the controller the right
     asks_for_any_resource_first = without_zookeeper(  # Authorizer.authorizeByResourceType instead of AclAuthorizer
         "A client that may use resources without ACLs is authorized for at least one resource (KIP-679).")
@@ -294,7 +294,7 @@ class Release:
     keeps_expired_tokens = until(3, 0,
         "ExpireDelegationToken with a negative period cannot remove a token that has expired.")
     renews_tokens_for_any_time = with_zookeeper(
-        "RenewDelegationToken does not limit the period, and a period of 0 ends now.")
+        "RenewDelegationToken does not limit the period, and a period of 0 expires the token at once.")
     authorizes_token_owners = since(3, 3,
         "DESCRIBE_TOKENS on a user allows describing the delegation tokens of this user (KIP-373).")
     wraps_token_times = until(4, 0,
