@@ -68,7 +68,7 @@ def skip_tags(data: Frame, at: int) -> int:
 
 
 def check_tag(tag: int, at: int, end: int) -> None:
-    """Raise DecodeError unless the value of a known tag ends at `end`, where its size says it ends."""
+    """Raise DecodeError unless the value of a known tag ends at `end`, as its size indicates."""
     if at != end:
         raise DecodeError(f"tag {tag} ends {abs(end - at)} bytes {'after' if end > at else 'before'} its value")
 

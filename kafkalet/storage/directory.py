@@ -110,7 +110,7 @@ class LogDirectory:
         """The open copies of logs that are being moved to this directory."""
         self._closed_futures: dict[TopicPartition, str] = {}
         self._closed_cleanly: set[TopicPartition] = set()
-        """Closed logs that were closed by `close_log`."""
+        """The logs that `close_log` has closed."""
         self._empty: dict[TopicPartition, str] = {}
         """Directories that are named like a log but contain no log files."""
         self._checkpointed: dict[str, dict[TopicPartition, int]] = {}

@@ -1,4 +1,4 @@
-"""Snapshots of the producer states of a log, which save reading all of its records when it is opened.
+"""Snapshots of the producer states of a log. With them, not all records have to be read to open the log.
 
     00000000000000000042.snapshot     the state after all records below offset 42
 

@@ -144,7 +144,7 @@ class PartitionState:
         self.adding: list[int] = []
         self.removing: list[int] = []
         self.high_watermark_limit: int | None = None
-        """An offset above which a test does not let the high watermark advance, whichever replica leads. Not saved."""
+        """A limit set by a test: the high watermark does not advance above it, whichever replica leads. Not saved."""
 
     @property
     def may_lead(self) -> list[int]:

@@ -216,7 +216,7 @@ class Release:
     refuses_unknown_instance_ids = since(3, 0,
         "Every request with an unknown instance id is refused, not only JoinGroup.")
     breaks_ties_like_java = since(4, 0,
-        "Ties between protocols are decided in the order of a Java hash table, in earlier releases of a Scala hash table.")
+        "The order of a Java hash table decides ties between protocols. Earlier releases use a Scala hash table.")
     hides_assignments_of_rebalances = until(4, 0,
         "DescribeGroups returns assignments only for stable groups. Later releases always return the last assignment.")
 

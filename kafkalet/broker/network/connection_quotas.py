@@ -4,8 +4,8 @@ While `max.connections` connections are open, a listener accepts none. The inter
 several listeners is protected: it still accepts clients, and an idle connection of another listener is closed instead
 (KIP-402). A client's address has one limit for all listeners.
 
-A listener that exceeds `max.connection.creation.rate`, its own or that of the broker, accepts no client until the rate
-is back at the limit (KIP-612). The broker's limit does not apply to the protected listener.
+If a listener or its broker exceeds its `max.connection.creation.rate`, the listener accepts no client until the rate is
+back at the limit (KIP-612). The broker's limit does not apply to the protected listener.
 
 Source: kafka.network.ConnectionQuotas.
 """

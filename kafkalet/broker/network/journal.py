@@ -296,7 +296,10 @@ class Journal:
             self.request(context, self.beginning(last), len(last), [], is_waiting=True)
 
     def request(self, context: Context, request: Frame, size: int, out: list[Chunk], *, is_waiting: bool) -> None:
-        """Record one request of `size` bytes, of which `request` is a copy or the beginning, and its response."""
+        """Record a request of `size` bytes and its response.
+
+        `request` is a copy of the request, or of its beginning.
+        """
         began_s = context.node.turns.began_s
         if is_waiting:
             self._waiting[context] = began_s, request, size
