@@ -22,6 +22,7 @@ BLOCKS: dict[str, Callable[..., str]] = {
     "not-served": releases.not_served,
     "states": states.states,
     "rules": rules.table,
+    "recipes": sources.recipes,
     "scenarios": scenarios.text,
     "errors": recorded_errors.text,
 }

@@ -1,4 +1,4 @@
-"""The text of source files, and the help texts of commands."""
+"""The text of source files, the help texts of commands, and the list of the recipes."""
 
 import os
 import re
@@ -12,6 +12,15 @@ LANGUAGES = {".go": "go", ".java": "java", ".js": "js", ".json": "json", ".xml":
 MODULES = {"kafkalet": "kafkalet", "kafkalet-spark": "kafkalet_spark.jobs"}
 """The modules of the commands."""
 WIDTH = "88"
+COOKBOOKS = {
+    "pytest": "pytest",
+    "unittest": "unittest",
+    "asyncio": "asyncio",
+    "java": "Java",
+    "go": "Go",
+    "node": "Node",
+}
+"""The pages of the cookbook, in the order of the columns. The first one has all recipes."""
 
 
 def file(path: str) -> str:
@@ -41,3 +50,15 @@ def help_text(command: str, *words: str) -> str:
         env=os.environ | {"COLUMNS": WIDTH, "PYTHONPATH": os.pathsep.join(map(str, packages))},
     )
     return f"```text\n{done.stdout.rstrip()}\n```"
+
+
+def recipes() -> str:
+    """Return a table of all recipes with links to the pages of the cookbook that have them."""
+    texts = {name: (ROOT / "docs" / "cookbook" / f"{name}.md").read_text(encoding="utf-8") for name in COOKBOOKS}
+    headings = {name: re.findall(r"^## (.+)$", text, re.MULTILINE) for name, text in texts.items()}
+    lines = ["| recipe | pages |", "| --- | --- |"]
+    for recipe in next(iter(headings.values())):
+        anchor = re.sub(r"[^\w\- ]", "", recipe).lower().replace(" ", "-")
+        links = [f"[{title}]({name}.md#{anchor})" for name, title in COOKBOOKS.items() if recipe in headings[name]]
+        lines.append(f"| {recipe} | {', '.join(links)} |")
+    return "\n".join(lines)
