@@ -121,10 +121,13 @@ export function duration(ms) {
   const seconds = ms / 1000;
   if (seconds < 60) return `${seconds.toFixed(1)} s`;
   const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes} min ${Math.floor(seconds % 60)} s`;
+  if (minutes < 60) return both(minutes, "min", Math.floor(seconds % 60), "s");
   const hours = Math.floor(minutes / 60);
-  if (hours < 48) return `${hours} h ${minutes % 60} min`;
-  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+  return hours < 48 ? both(hours, "h", minutes % 60, "min") : both(Math.floor(hours / 24), "d", hours % 24, "h");
+}
+
+function both(large, unit, small, smaller) {
+  return `${large} ${unit}${small > 0 ? ` ${small} ${smaller}` : ""}`;
 }
 
 export function plural(count, one, many = `${one}s`) {
