@@ -1,7 +1,7 @@
 """Hooks and fixtures that all tests share, those of kafkalet_spark included (spark/tests/conftest.py).
 
-`make test` runs the tests without the marker `slow`, `make test-all` those with it, so each test is run by one of them.
-The tests below the directories `SLOW` have the marker; elsewhere it is set by hand.
+`make test` runs the tests without the marker `slow`, and `make test-all` those with it, so that each test is run by one
+of them. The tests below the directories in `SLOW` get the marker here; other tests set it themselves.
 
 The fixture `broker` is a client of kafkalet emulating a Kafka release. With `-m oracle` (`make oracle`) the same tests
 also run against Apache Kafka of that release; without it they are deselected, and if Java or Maven is missing they are
@@ -60,7 +60,7 @@ BROKERS += [pytest.param(("kafka", r), id=f"kafka-{r}", marks=pytest.mark.oracle
 def pytest_configure(config: pytest.Config) -> None:
     """Keep temporary files in memory if there is room for them, unless the environment names another directory.
 
-    The tests create, rename and delete many thousand files; on a disk, they wait for that half of the time.
+    The tests create, rename and delete many thousand files; on a disk, that takes half of their time.
     """
     if "not slow" in config.option.markexpr and "TMPDIR" not in os.environ and _is_usable(MEMORY):
         directory = tempfile.mkdtemp(prefix="kafkalet-tests-", dir=MEMORY)
@@ -119,16 +119,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _place(item: pytest.Item) -> int:
-    """Mix the modules in the same way in each worker of xdist: those that wait stand side by side in some directories,
-    and each worker begins with a part of the list. Those about the source stay together: a worker parses it once."""
+    """Shuffle the modules, in the same way in each xdist worker: in some directories, modules that wait are neighbors,
+    and each worker begins with a part of the list. The modules about the source stay together, so that only one worker
+    parses it.
+    """
     place = item.path.parent if _kind_of(item.path) == "rules" else item.path
     return crc32(place.relative_to(ROOT).as_posix().encode())
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)  # inside the wrapper that turns warnings into errors
 def pytest_collection(session: pytest.Session) -> Iterator[None]:
-    """Do not collect garbage while tests are collected: nearly all objects are kept, and their number triggers many
-    full collections, which are a sixth of the time."""
+    """Disable the garbage collector while tests are collected: nearly all objects are kept, and their number would
+    trigger many full collections, which take a sixth of the time.
+    """
     gc.disable()
     try:
         _import_modules(session.config)
@@ -138,8 +141,9 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
 
 
 def _import_modules(config: pytest.Config) -> None:
-    """Let each worker of xdist import the modules from another one on. In a new checkout they compile a part each
-    instead of all the same ones, which takes longer than the rest of the collection."""
+    """Let each xdist worker begin the imports at a different module. In a new checkout, each then compiles a part of
+    the modules, instead of all workers compiling the same ones, which takes longer than the rest of the collection.
+    """
     if not hasattr(config, "workerinput"):
         return
     chosen = [Path(argument.partition("::")[0]).absolute() for argument in config.args]
@@ -150,12 +154,12 @@ def _import_modules(config: pytest.Config) -> None:
     ]
     first = len(modules) * int(config.workerinput["workerid"].removeprefix("gw")) // config.workerinput["workercount"]
     for path in modules[first:] + modules[:first]:
-        with suppress(Exception, pytest.skip.Exception):  # pytest imports it again, and reports that
+        with suppress(Exception, pytest.skip.Exception):  # pytest imports it again, and reports the error
             import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
 
 
 def pytest_collection_finish() -> None:
-    """Exclude the modules and the tests of the run from garbage collections: they live until it ends."""
+    """Exclude the modules and the tests of the run from garbage collection, because they live until the run ends."""
     collect_and_freeze()
     gc.set_threshold(10_000, 10, 10)
 

@@ -1,4 +1,4 @@
-"""Count the lines of Python that a call executes: a measure of work that does not depend on the machine."""
+"""Count the lines of Python that a call executes, as a measure of work that does not depend on the machine."""
 
 import sys
 from collections.abc import Callable

@@ -8,7 +8,7 @@ def collect_and_freeze() -> None:
 
     Clients leave reference cycles with open sockets, so many tests collect garbage when they end. The parsed sources,
     transcripts and modules that a worker keeps until the end are millions of objects: visiting them takes seconds.
-    Call this before a test, when the objects of the test before are gone: what is frozen is never freed.
+    Call this before a test, when the objects of the previous test are gone: frozen objects are never freed.
     """
     gc.collect()
     gc.freeze()

@@ -28,9 +28,9 @@ _numbers = itertools.count()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect tests that need packages of another language, unless `-m toolchain` selects them (`make clients`).
-
-    kafka-python does not close sockets that are still connecting when it is closed or refused; ignore those warnings.
+    """Deselect tests that need packages of another language, unless `-m toolchain` selects them (`make clients`). Also
+    ignore the warnings about sockets that kafka-python leaves open if it is closed or refused while they are
+    connecting.
     """
     for item in items:
         if item.path.parent == HERE:
@@ -43,7 +43,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(autouse=True)
 def _freeze() -> None:
-    """Let clients of this directory collect garbage quickly."""
+    """Make garbage collections by the clients of this directory fast."""
     collect_and_freeze()
 
 

@@ -74,7 +74,7 @@ class RawMember:
         return answer
 
     def is_answered(self) -> bool:
-        """Return whether the outstanding response has arrived, waiting for a moment."""
+        """Wait for a moment, and return whether the outstanding response has arrived."""
         return self.connection.has_answer(self._waiting, 0.002)
 
     def send_sync(self, assignments: dict[str, Sequence[int]] | None = None, **more: Any) -> None:

@@ -135,7 +135,7 @@ def test_member_with_closed_socket_is_removed_when_session_expires(
 def test_member_that_never_syncs_does_not_block_the_group(
     client: Driver, bootstrap: str, topic: str, name: str
 ) -> None:
-    """It joined but never synced; the group completes without it."""
+    """The member has joined but never syncs; the group completes without it."""
     vanishing = RawMember(bootstrap, name, topic, SESSION_TIMEOUT_MS)
     vanishing.send_join()
     assert vanishing.joined()["leader"] == vanishing.member_id
@@ -214,7 +214,7 @@ def test_group_rebalances_at_new_coordinator(client: Driver, cluster: kafkalet.C
     first = client.member(name, topic)
     until(shared(first), first)
     with contextlib.closing(RawMember(cluster.bootstrap_servers, name, topic)) as waiting:
-        waiting.send_join()  # not answered, because the first member is not polled and does not rejoin
+        waiting.send_join()  # gets no response, because the first member is not polled and does not rejoin
         stop_group_coordinator(cluster, name)
     second = client.member(name, topic)
     until(shared(first, second), first, second)

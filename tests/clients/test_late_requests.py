@@ -94,7 +94,7 @@ def test_second_sync_of_a_member_gets_the_same_assignment(leader_and_follower: l
 
 
 def test_rejoining_follower_causes_no_rebalance(leader_and_follower: list[RawMember]) -> None:
-    """The member may have missed the response to its first request."""
+    """The follower may have missed the response to its first request."""
     leader, follower = leader_and_follower
     before = follower.generation
     follower.send_join()
@@ -141,7 +141,7 @@ class Producer:
         }
 
     def ask(self, api: str, version: int, body: Plain) -> Plain:
-        """Send a request to the coordinator, and repeat it while the coordinator is busy."""
+        """Send a request to the coordinator; repeat it while the coordinator is busy."""
         while (answer := self.coordinator.ask(api, version, body)).get("error_code") in BUSY:
             pass
         return answer

@@ -111,7 +111,7 @@ def test_open_transaction_times_out_after_restart(client: Driver, restartable: R
 
 
 def test_broker_stops_while_members_wait(driver_type: type[Driver], tmp_path: Path) -> None:
-    """Neither pending fetches nor joins delay the broker's stop, and clients can close without it."""
+    """Pending fetches and joins do not delay the broker's stop, and clients can be closed while it is down."""
     restartable = RestartableBroker(tmp_path)
     restartable.broker.topic("t").create(3)
     client = driver_type(restartable.servers)

@@ -24,7 +24,7 @@ def _collect_unclosed_sockets() -> Iterator[None]:
 
 @pytest.mark.parametrize("listener", ["HOST", "NETWORK"])
 def test_client_reaches_every_leader_through_its_listener(driver_type: type[Driver], listener: str) -> None:
-    """The other listener refuses connections, so a client that were sent there would fail."""
+    """The other listener refuses connections, so a client that is sent there would fail."""
     with kafkalet.Cluster(brokers=3, config=CONFIG) as cluster:
         cluster.topic("t").create(assignments=[[1], [2], [3]])
 

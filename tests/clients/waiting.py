@@ -9,7 +9,8 @@ from .drivers import TIMEOUT_S, Member, Message
 def until(condition: Callable[[], bool], *members: Member) -> list[tuple[int, Message]]:
     """Poll members in turn until a condition holds, and return the records polled meanwhile.
 
-    Changes of topics, markers and groups may become visible some time after the request that caused them was answered.
+    Changes of topics, markers and groups may become visible some time after the response to the request that caused
+    them.
     """
     found = []
     deadline = time.monotonic() + TIMEOUT_S

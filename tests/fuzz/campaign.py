@@ -73,7 +73,7 @@ class Tried(NamedTuple):
     inputs: int
     answered: int
     closed: int
-    """The number of connections that the broker closed instead of answering."""
+    """The number of connections that the broker closed instead of responding."""
     memory_bytes: int
     seconds: float
 
@@ -213,7 +213,7 @@ def _input(chance: random.Random) -> bytes:
 
 
 def _makes_many_partitions(frame: bytes) -> bool:
-    """Return whether a frame creates more than 50 partitions: that is valid but slow, and no malformed input."""
+    """Return whether a frame creates more than 50 partitions. Such a frame is valid, but too slow for the campaign."""
     if frame[:2] not in (b"\0\x13", b"\0\x25"):
         return False
     try:
@@ -228,7 +228,9 @@ def _makes_many_partitions(frame: bytes) -> bool:
 
 
 def _attack(chance: random.Random, broker: Broker, frames: list[bytes]) -> tuple[int, int]:
-    """Send each frame on a separate connection; return how many got a response and how many were closed."""
+    """Send each frame on a separate connection. Return how many connections got a response, and how many were
+    closed.
+    """
     connections = []
     for frame in frames:
         connection = socket.create_connection(broker.address)

@@ -6,8 +6,8 @@ must hold:
 
 * the broker becomes ready in time, or exits with status 1 and one line that names a file of the directory;
 * no traceback is logged;
-* undamaged partitions serve all records under both isolation levels and accept new ones;
-* so do partitions of which only files derived from the .log are damaged (indexes, snapshots, epochs);
+* undamaged partitions serve all records under both isolation levels and accept new ones; * so do partitions in which
+  only files derived from the .log are damaged (indexes, snapshots, epochs);
 * requests for other partitions are answered, and records that are served are those that were written;
 * a signal makes the broker exit with status 0.
 """
@@ -637,7 +637,7 @@ class Case(NamedTuple):
         self._ask_coordinators(connection)
 
     def _ask_coordinators(self, connection: Connection) -> None:
-        """Send requests to the coordinators, which must answer whatever they have lost."""
+        """Send requests to the coordinators, which must respond whatever state they have lost."""
         for key_type in (0, 1):
             connection.ask("FindCoordinator", 1, {"key": "id-0", "key_type": key_type})
         partition = {"partition_index": 0, "committed_offset": 1, "committed_metadata": ""}
@@ -661,8 +661,8 @@ class Case(NamedTuple):
     def _may_lose(self, topic: str) -> bool:
         """Return whether damage to a file of the whole directory may cost a topic its records.
 
-        The metadata hold topics and their ids, and a log start offset may be set to any value. If the broker had
-        detected damaged metadata, it would not have started.
+        The metadata contain topics and their ids, and a checkpoint may contain any log start offset. If the broker had
+        detected damage in the metadata, it would not have started.
         """
         del topic
         return bool(self.damage.damaged_files & {"kafkalet.json", "log-start-offset-checkpoint", "meta.properties"})

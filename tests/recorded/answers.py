@@ -1,4 +1,4 @@
-"""Asks a broker everything about its contents, and compares the responses of brokers with the same directory."""
+"""Requests everything about the contents of a broker, and compares the responses of brokers with the same directory."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -49,9 +49,8 @@ TOPIC_SOURCE, BROKER_SOURCE, DEFAULT_BROKER_SOURCE, METRICS_SOURCE, GROUP_SOURCE
 
 
 def ask_everything(bootstrap_servers: str, release: str, first_ms: int, *, thorough: bool) -> Answers:
-    """Return the responses by question. `first_ms` is the time of the first records.
-
-    Unless `thorough` is set, ListOffsets and Fetch are asked in their highest version only.
+    """Return the responses, keyed by question. `first_ms` is the time of the first records. Unless `thorough` is set,
+    ListOffsets and Fetch are sent in their highest version only.
     """
     asker = Asker(bootstrap_servers, release)
     parts = [
@@ -66,7 +65,7 @@ def ask_everything(bootstrap_servers: str, release: str, first_ms: int, *, thoro
 
 
 def _plain(answer: Any) -> Any:
-    """Remove what differs between two runs of the same broker."""
+    """Remove the values that differ between two runs of the same broker."""
     if isinstance(answer, list):
         return [_plain(each) for each in answer]
     if not isinstance(answer, dict):
@@ -218,7 +217,7 @@ def _configuration(asker: Asker) -> Iterator[tuple[str, Any]]:
 
 
 def differences(expected: list[Answers], read: Answers) -> list[str]:
-    """Describe the questions whose response is none of the expected ones."""
+    """Describe the questions to which the response is none of the expected ones."""
     questions = sorted({question for answers in expected for question in answers} & read.keys())
     return [
         f"{question}\n  expected {[answers.get(question) for answers in expected]}\n  answered {read[question]}"
@@ -228,10 +227,9 @@ def differences(expected: list[Answers], read: Answers) -> list[str]:
 
 
 def without_configuration(answers: Answers) -> Answers:
-    """Leave out what a directory does not contain if the configuration is in ZooKeeper.
-
-    These are the configurations themselves and topic ids. A recovered offset index has other entries if the topic has
-    another `index.interval.bytes`, and the entries decide how many aborted transactions after the records are listed.
+    """Leave out the values that a directory does not contain if the configuration is in ZooKeeper: the configurations
+    themselves and topic ids. A recovered offset index has other entries if the topic has another
+    `index.interval.bytes`, and the entries decide how many aborted transactions after the records are listed.
     """
     kept = {}
     for question, answer in answers.items():

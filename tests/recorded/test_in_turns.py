@@ -1,4 +1,4 @@
-"""Slow requests are answered like any others.
+"""Slow requests get the same responses as any others.
 
 The transcripts about records are replayed against a broker that treats every request as slow: it decodes and encodes
 every request in a thread, validates, searches and converts every batch in a thread, and its handlers yield at every

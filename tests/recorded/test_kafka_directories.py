@@ -1,4 +1,4 @@
-"""Recorded data directories of Apache Kafka are opened, response as Kafka did, and go on being used."""
+"""Recorded data directories of Apache Kafka are opened, served as by Kafka, and remain usable."""
 
 from collections.abc import Iterator
 from pathlib import Path

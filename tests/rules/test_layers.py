@@ -30,7 +30,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "protocol",  # bytes and values: no files, no sockets
         "sasl_client",  # a client logs in
         "client_security",  # TLS and SASL of a client, from its properties
-        "formats tasks",  # formats of the files beside a log, without policy; how work takes time
+        "formats tasks",  # formats of the files beside a log, without policy; and how long work may take
         "storage",  # logs on disk: no requests, no leaders
         "broker",  # requests and leaders
         "embedded inspection",  # one cluster in a process; data directories without a broker, never written

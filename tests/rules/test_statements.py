@@ -1,6 +1,5 @@
-"""No statement is repeated by the next one: that is a leftover, and harmless only by chance.
-
-Scenarios may send a request twice.
+"""No statement is followed by an identical one: such a statement is a leftover, and harmless only by chance. Scenarios
+may send a request twice.
 """
 
 import ast
@@ -30,7 +29,7 @@ def repeated(nodes: Iterable[ast.AST]) -> list[int]:
 
 
 def extent(statement: ast.stmt) -> tuple[int, int | None]:
-    """Return the number of lines and the last column, in which equal statements of a block do not differ."""
+    """Return the number of lines and the last column, which are the same for equal statements of a block."""
     return (statement.end_lineno or 0) - statement.lineno, statement.end_col_offset
 
 

@@ -1,4 +1,4 @@
-"""Crash the storage, and check what is left: `python -m tests.torture`.
+"""Crash the storage, and check the remaining data: `python -m tests.torture`.
 
     disk.py         a file system that records every call, and what a disk may contain after a crash at any of them
     faults.py       disks that fail, write less than they should, or are full

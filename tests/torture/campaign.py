@@ -1,4 +1,4 @@
-"""Record workloads, crash them, and check what is left."""
+"""Record workloads, crash them, and check the remaining data."""
 
 import logging
 import random
@@ -171,7 +171,7 @@ class _Workload:
             yield self._crash(number)
 
     def _crash(self, number: int) -> _Result:
-        """Crash once. `number` decides everything."""
+        """Crash once. `number` determines everything about the crash."""
         chance = random.Random(number)
         at = chance.randrange(self.calls + 1)
         crash = Crash(self.record, at, power=chance.random() < 0.6, chance=chance)
@@ -272,7 +272,7 @@ class Aftermath:
         workload.epochs[key] = EPOCHS_PER_RESTART * self._lives
 
     def go_on(self) -> None:
-        """Work with what is there, stop cleanly, and open it again."""
+        """Continue the workload with the remaining data, stop cleanly, and open the directory again."""
         workload = self._workload
         assert workload is not None
         for _ in range(6):

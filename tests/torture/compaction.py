@@ -1,7 +1,7 @@
-"""Crashes while a log is compacted: the old segments, or those that replace them, but no mixture, are left.
+"""Crashes while a log is compacted: either the old segments or those that replace them are left, but no mixture.
 
-A workload appends records with few keys, aborts transactions, rolls and compacts. After a crash at any call, each
-record that compaction keeps is there, with its offset and its value, and no record that had not been appended.
+A workload appends records with few keys, aborts transactions, rolls and compacts. After a crash at any call, the log
+has each record that compaction keeps, with its offset and its value, and no record that was never appended.
 """
 
 import itertools

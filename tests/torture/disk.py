@@ -8,9 +8,9 @@ After the end of a process, the disk has everything that the calls before `at` d
 After the loss of power, the rules are those of POSIX, but the names in a directory change in order, as on every
 journaling file system:
 
-* What was written to a file before it was synced is there. Of later writes, each may be lost, complete, or torn at a
-  sector or a byte; a file may have grown by zeros instead.
-* A name that was created, renamed or removed before its directory was synced is so. Of the later changes of a
+* A file contains everything that was written before it was synced. Each later write may be lost, complete, or torn at a
+  sector or a byte; the file may also have grown by zeros instead.
+* Names that were created, renamed or removed before their directory was synced stay so. Of the later changes of a
   directory, the first few may have happened. A rename is atomic.
 """
 
@@ -214,7 +214,7 @@ class RecordingDisk(FileSystem):
 
 
 class _File:
-    """The contents of a file: what is certain, and what was done since the last sync."""
+    """The contents of a file: the part that is certainly on the disk, and the changes since the last sync."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -356,7 +356,7 @@ class Crash:
 
 
 def contents(data: bytes, calls: list[Write | Truncate]) -> bytes:
-    """Return what these calls make of `data`."""
+    """Return `data` after these calls."""
     if not calls:
         return data
     changed = bytearray(data)

@@ -1,7 +1,8 @@
 """Disks that fail: each call in turn fails, writes less than it should, or finds the disk full.
 
-The workload goes on with the logs that still work. Afterwards the process ends or the directory is closed, and what was
-acknowledged has to be there. Whether a failure affects one record, one log or the whole directory is up to the storage.
+The workload goes on with the logs that still work. Afterwards the process ends or the directory is closed, and
+everything that was acknowledged has to be there. The storage may limit a failure to one record or one log, or apply it
+to the whole directory.
 """
 
 import errno
@@ -140,7 +141,9 @@ class FaultyWorkload(Workload):
         self.uncertain[key] = before, after
 
     def mark(self, operation: str) -> None:
-        """Promises at an earlier time do not matter: only the process may end here, and only at the end."""
+        """Promises at earlier times do not matter here: only the process may end, and only at the end of the
+        workload.
+        """
 
     def create(self) -> None:
         key = self.current = self.chance.choice(PARTITIONS)

@@ -4,12 +4,11 @@
 write to it with acks=all, and consumer offsets are committed within the transactions. After a chosen number of
 acknowledgements, the process gets SIGKILL, is started again on the same directory, and consumers check:
 
-* every acknowledged record is there once, and records of the same producer are in order;
-* a committed transaction is there with all its records, an aborted one with none, and one whose end was not
-  acknowledged with all or none;
+* every acknowledged record is there once, and records of the same producer are in order; * all records of a committed
+  transaction are there, none of an aborted one, and all or none of one whose end was not acknowledged;
 * the committed offset of the group is that of the last committed transaction, or of the one that was being committed.
 
-Then the producers go on, and the process is killed again.
+Then the producers continue, and the process is killed again.
 """
 
 import contextlib

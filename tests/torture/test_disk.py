@@ -1,4 +1,4 @@
-"""The simulated disk: what is on it after a crash."""
+"""The contents of the simulated disk after a crash."""
 
 import random
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Compare a log that was opened after a crash with what had been promised."""
+"""Compare a log that was opened after a crash with the promises before it."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -64,7 +64,7 @@ class Problems:
         self.has_gaps = False
         segments = list(log.segments)
         ends = [segment.base_offset for segment in segments[1:]]
-        while ends and ends[0] <= log.log_start_offset:  # nobody reads what was deleted
+        while ends and ends[0] <= log.log_start_offset:  # deleted records are never read
             del segments[0], ends[0]
         self._segments = [(segment, Path(segment.path).read_bytes()) for segment in segments]
 
@@ -95,7 +95,7 @@ class Problems:
         return tuple(found)
 
     def history(self, entries: Sequence[Entry], promises: Sequence[Promise], power: bool) -> tuple[Entry, ...]:
-        """Check that the batches are a part of what was written. Return what was written, up to the end."""
+        """Check that the batches are a part of the written ones. Return the written batches, up to the end."""
         log = self.log
         if not promises:
             self._expect(not entries, f"{len(entries)} batches in a log that does not exist")
@@ -133,7 +133,7 @@ class Problems:
         return tuple(entries)
 
     def _with_gaps(self, entries: Sequence[Entry], version: Sequence[Entry]) -> tuple[Entry, ...] | None:
-        """Return what is left of `version` if entire ends of segments are missing that were not flushed.
+        """Return the rest of `version` if whole ends of segments are missing that were not flushed.
 
         Neither Kafka nor kafkalet can tell such a gap from one that compaction has left.
         """

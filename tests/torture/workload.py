@@ -1,7 +1,7 @@
 """Seeded random operations on the logs of one directory, and what has to survive a crash at any moment.
 
-Before and after each operation, the workload notes how many calls have been made and what it has been promised for each
-partition (`Promise`). A crash during an operation may leave what was promised before it, or after it.
+Before and after each operation, the workload records how many calls have been made, and what it has been promised for
+each partition (`Promise`). After a crash during an operation, either the promise before it or the one after it holds.
 """
 
 import random
@@ -31,7 +31,7 @@ Key = tuple[str, int]
 
 
 class Promise(NamedTuple):
-    """What a partition must have after a crash."""
+    """What a partition must contain after a crash."""
 
     topic_id: bytes
     entries: tuple[Entry, ...]
@@ -69,7 +69,7 @@ class Mark(NamedTuple):
 
 
 class LaterFlusher(Flusher):
-    """Runs its jobs when a test says so, so that a workload is the same each time."""
+    """Runs its jobs on request of the test, so that a workload is the same each time."""
 
     def submit(self, what: str, descriptors: list, then: Callable[[OSError | None], None]) -> None:  # type: ignore[type-arg]
         self._jobs.append(Job(what, descriptors, then))

@@ -1,8 +1,8 @@
-"""What makes a unit test: it opens no network socket and starts no JVM.
+"""Unit tests: they open no network socket and start no JVM.
 
 Tests that need a network socket are in tests/wire, tests that need Spark in spark/tests/spark. A pair of connected
-sockets (`socket.socketpair`) is no network socket; every event loop has one. The brokers of unit tests are asked
-directly: they have addresses at which they do not listen.
+sockets (`socket.socketpair`) is no network socket; every event loop has one. The handlers of brokers in unit tests are
+called directly: the brokers have addresses, but do not listen.
 """
 
 import os
@@ -35,7 +35,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 @contextmanager
 def guarded() -> Iterator[None]:
-    """Fail tests that open a network socket or start a JVM; let brokers do without their sockets."""
+    """Fail tests that open a network socket or start a JVM, and let brokers run without sockets."""
     open_socket, start_process = socket.socket.__init__, subprocess.Popen.__init__
 
     def opened(self: socket.socket, family: int = -1, *args: Any, **options: Any) -> None:
@@ -46,7 +46,7 @@ def guarded() -> Iterator[None]:
     def started(self: subprocess.Popen[Any], args: Any, *rest: Any, **options: Any) -> None:
         program = os.fsdecode(args if isinstance(args, str | bytes | os.PathLike) else args[0])
         if os.path.basename(program) in STARTS_JVM and not program.startswith(tempfile.gettempdir()):
-            # below the temporary directory lie programs that a test has written to stand for Java
+            # the temporary directory contains programs that a test has written as stand-ins for Java
             pytest.fail("a unit test starts a JVM; move it to spark/tests/spark")
         start_process(self, args, *rest, **options)
 

@@ -130,7 +130,7 @@ CHOSEN = SaslHandshakeResponse(mechanisms=["PLAIN"])
 
 
 def logged_in(*answers: Response) -> list[tuple[Request, int]]:
-    """Log in to a broker with these responses, and return the requests with their versions."""
+    """Log in to a broker that sends these responses, and return the requests with their versions."""
     asked: list[tuple[Request, int]] = []
 
     def ask(request: Request, version: int) -> Response:

@@ -1,4 +1,4 @@
-"""A listener on a real socket whose requests are answered by a function of the test.
+"""A listener on a real socket. A function of the test responds to its requests.
 
 Frames may contain any bytes: the connection does not decode them.
 """

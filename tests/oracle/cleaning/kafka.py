@@ -1,7 +1,8 @@
 """Let Apache Kafka clean random topics, and keep the files and responses from before and after each cleaning.
 
-The cleaner is held back by min.cleanable.dirty.ratio=1 while the topics are filled. Logs that it both compacts and
-deletes from are released one after the other, because the order of the two is only defined for the log that is cleaned.
+The cleaner is held back by min.cleanable.dirty.ratio=1 while the topics are filled. Logs with both cleanup policies are
+released one after the other, because the order of compaction and deletion is defined only for the log that is being
+cleaned.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ TOPIC, SET, DELETE = 2, 0, 1
 
 
 def cleaned_by_kafka(release: str, topics: list[RandomTopic]) -> list[Case]:
-    """Start Apache Kafka, fill the topics, and return what its cleaner made of them."""
+    """Start Apache Kafka, fill the topics, and return the results of its cleaner."""
     with ApacheKafka(release, config=CONFIG) as kafka:
         client = Client(Target(kafka.bootstrap_servers))
         try:
@@ -212,7 +213,7 @@ class _Run:
         self._wait_for_marker(end)
 
     def _wait_for_marker(self, end: int) -> None:
-        """Wait until the log has grown: EndTxn is answered before the marker is written."""
+        """Wait until the log has grown: the EndTxn response comes before the marker is written."""
         deadline = time.monotonic() + TIMEOUT_S
         while self._end_offset() == end:
             assert time.monotonic() < deadline
@@ -237,7 +238,7 @@ class _Run:
     # Keeping
 
     def state(self) -> Any:
-        """Return what changes while the broker cleans this topic."""
+        """Return everything that cleaning this topic changes."""
         names = sorted(each.name for each in self.directory.iterdir() if not each.name.endswith(".snapshot"))
         sizes = []
         for name in names:
@@ -276,7 +277,7 @@ class _Run:
         self.case.rounds.append(done)
 
     def _answers(self, done: Round) -> dict[str, Any]:
-        """Ask for offsets by time and for all records, at both isolation levels."""
+        """Look up offsets by time and fetch all records, at both isolation levels."""
         name, ask = self.topic.name, self.client
         start = self._start_offset()
         answers: dict[str, Any] = {

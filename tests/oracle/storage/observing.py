@@ -1,6 +1,5 @@
-"""Everything that a cluster answers about its contents, as plain data, for comparisons of two brokers.
-
-What differs between any two starts of a cluster is left out: addresses, epochs of leaders and the like.
+"""All responses of a cluster about its contents, as plain data, for comparisons of two brokers. Values that differ
+after every start of a cluster are left out: addresses, leader epochs and the like.
 """
 
 import time
@@ -16,7 +15,9 @@ Answers = dict[str, Any]
 
 
 class Asker:
-    """Asks the brokers of a cluster. Until they have elected and loaded everything, requests are repeated."""
+    """Sends requests to the brokers of a cluster. The requests are repeated until the brokers have elected leaders and
+    loaded everything.
+    """
 
     def __init__(self, bootstrap: str, user: str | None = None) -> None:
         self.user = user
@@ -58,7 +59,7 @@ class Asker:
 
 
 def observe(bootstrap: str, groups: list[str], transactional_ids: list[str]) -> Answers:
-    """Ask for the contents of a cluster. Groups and transactional ids that do not exist are responses, too."""
+    """Request the contents of a cluster. The responses about missing groups and transactional ids are included."""
     asker = Asker(bootstrap)
     try:
         topics = _topics(asker)
@@ -214,7 +215,9 @@ def _transaction(asker: Asker, name: str) -> Any:
 
 
 def _configs(asker: Asker, topics: list[str]) -> dict[str, Any]:
-    """Return what has been set: for topics, for all brokers, for a broker, and for subscriptions of metrics."""
+    """Return the configurations that have been set: of topics, all brokers, single brokers and metrics
+    subscriptions.
+    """
     found = {}
     for kind, name in (*((2, topic) for topic in topics), (4, ""), (4, "1"), (16, "metrics")):
         body = {"resources": [{"resource_type": kind, "resource_name": name, "configuration_keys": None}]}

@@ -1,4 +1,4 @@
-"""Directories that Apache Kafka has written response here as they did there (`make oracle`).
+"""Directories that Apache Kafka has written are served as Apache Kafka served them (`make oracle`).
 
 tests/recorded/test_kafka_directories.py has smaller versions of these tests that do not need Apache Kafka.
 """
@@ -37,7 +37,7 @@ def test_directory_is_served_as_by_its_writer(kafka: Written, end: str) -> None:
 
 
 def test_responses_of_apache_kafka_itself_are_compared(kafka: Written) -> None:
-    """Kafka's responses before the end and after the next start hardly differ, so that the comparison is strict."""
+    """Kafka's responses hardly change when it is restarted, so the comparison can be strict."""
     before, after = kafka.expected_when_stopped
     assert before.keys() == after.keys()
     same = [question for question in before if before[question] == after[question]]

@@ -1,4 +1,5 @@
-"""A damaged log is loaded as by Apache Kafka: both open a copy, with and without the clean shutdown marker.
+"""A damaged log is loaded in the same way as by Apache Kafka; both open a copy, with and without the clean shutdown
+marker.
 
     python -m pytest -m oracle tests/oracle/storage/test_loading.py
 
@@ -193,7 +194,7 @@ def leave_cleaned(directory: Path, random: Random) -> None:
 
 
 def leave_swap(directory: Path, random: Random) -> None:
-    """As after a crash while one or two segments were replaced."""
+    """Leave the files as after a crash while one or two segments were being replaced."""
     logs = sorted(directory.glob("*.log"))
     if not logs:
         return
@@ -212,7 +213,7 @@ def leave_swap(directory: Path, random: Random) -> None:
 
 
 def leave_swapped_index(directory: Path, random: Random) -> None:
-    """As after a crash while the files of a replacement were renamed."""
+    """Leave the files as after a crash while the files of a replacement were being renamed."""
     if path := _one(directory, random.choice(("*.index", "*.timeindex")), random):
         path.rename(path.with_name(path.name + ".swap"))
 
@@ -235,10 +236,9 @@ IN_INDEXES = {"delete_index", "delete_all_indexes", "leave_swapped_index"}
 
 
 def is_treated_otherwise(copy: Copy) -> bool:
-    """Return whether kafkalet deliberately does more than Kafka for this copy (decision 8).
-
-    A damaged .log after a clean shutdown is recovered, if it is noticed. After a crash, a segment without an index is
-    recovered once, after those before it; Kafka recovers it first, and then once more without noticing any damage.
+    """Return whether kafkalet deliberately does more than Kafka for this copy (decision 8). After a clean shutdown,
+    kafkalet recovers a damaged .log if it notices the damage. After a crash, it recovers a segment without an index
+    once, after the segments before it; Kafka recovers the segment first, and then again without noticing any damage.
     """
     damages = set(copy.damages)
     if copy.clean:

@@ -1,4 +1,4 @@
-"""A broker with two log directories, one of which fails, responses as Apache Kafka does (`make oracle`).
+"""A broker with two log directories, one of which fails, responds like Apache Kafka (`make oracle`).
 
 The directory fails because a file takes its place. Which partitions a broker puts into which directory is not compared.
 """
@@ -24,7 +24,7 @@ TIMEOUT = {"timeout_ms": 10_000}
 
 
 class Play:
-    """Requests to a broker, and what it answers."""
+    """Requests to a broker, and its responses."""
 
     def __init__(self, bootstrap_servers: str, paths: list[Path]) -> None:
         self.connection = Target(bootstrap_servers).connect()
@@ -51,7 +51,7 @@ class Play:
         }
 
     def directories(self) -> list[Any]:
-        """Return the directories with their errors, sizes as signs, and numbers of partitions."""
+        """Return the directories with their errors, the signs of their sizes, and their numbers of partitions."""
         return sorted(
             (Path(each["log_dir"]).name, each["error_code"], each["total_bytes"] > 0, each["usable_bytes"] > 0)
             for each in self.ask("DescribeLogDirs", 4, {"topics": TOPICS})["results"]
@@ -68,7 +68,7 @@ class Play:
         return self.ask("Produce", 9, body)["responses"][0]["partitions"][0]
 
     def note(self, name: str, answer: Any) -> None:
-        """Remember a response without the number of the partition."""
+        """Record a response without the number of the partition."""
         if isinstance(answer, dict):
             answer = {
                 key: answer[key] for key in answer if key not in ("index", "partition_index", "partition", "records")

@@ -61,7 +61,7 @@ class Workload:
         self.connections.clear()
 
     def ask(self, api: str, version: int, body: Body, at: Callable[[], Connection | None] | None = None) -> Body:
-        """Send a request until its response has no error that passes. Raise Refused for another error."""
+        """Repeat a request until its response has no temporary error. Raise Refused for any other error."""
         deadline = time.monotonic() + TIMEOUT_S
         while True:
             connection = at() if at else self.any()
@@ -101,7 +101,9 @@ class Workload:
         self.topics[name] = partitions
 
     def create_topics(self, *, small_segments: bool, replicas: int = 1) -> None:
-        """Create topics of all kinds. Segments are rolled by size if it may be small, and by time."""
+        """Create topics of all kinds. Segments are rolled by time and, if the release allows small segments, by
+        size.
+        """
         by_size = {"segment_bytes": "4000"} if small_segments else {}
         self.create_topic("plain", 3, replicas, segment_ms="60000", index_interval_bytes="300", **by_size)
         self.create_topic("stamped", 1, replicas, message_timestamp_type="LogAppendTime", segment_index_bytes="60")
@@ -218,7 +220,7 @@ class Workload:
         )
 
     def transact(self) -> None:
-        """Continue an open transaction, or begin one. End it or not."""
+        """Continue an open transaction, or begin one. Then end it, or leave it open."""
         name = f"tx {self.random.randrange(4)}"
         at = self.coordinator(name, 1)
         if name not in self.transactional or (name not in self.open and self.random.random() < 0.2):
@@ -414,7 +416,7 @@ class Workload:
     # Everything
 
     def run(self, steps: int, disturb: Callable[[random.Random], None] | None = None) -> None:
-        """Do random steps. `disturb` is called now and then, to stop brokers, elect leaders or run retention."""
+        """Take random steps. Now and then, `disturb` is called to stop brokers, elect leaders or run retention."""
         kinds = [self.produce_plain] * 8 + [self.produce_idempotent] * 3 + [self.transact] * 5
         kinds += [self.commit_offsets] * 2 + [self.join_classic, self.delete_records]
         if self.new_groups:

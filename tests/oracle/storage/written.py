@@ -1,4 +1,4 @@
-"""Data directories that Apache Kafka has written, with the responses that it gave.
+"""Data directories that Apache Kafka has written, with its responses.
 
     python -m tests.oracle.storage.written [RELEASE ...]
 
@@ -25,7 +25,7 @@ RELEASES = ("2.8", "3.9", "4.4")
 
 
 class Written(NamedTuple):
-    """The directories that a broker left, with the responses that are expected from a broker that opens them."""
+    """The directories of a stopped broker, and the responses expected from a broker that opens them."""
 
     release: str
     config: dict[str, str]
@@ -84,7 +84,7 @@ def written(release: str, directory: Path, *, thorough: bool = True) -> Written:
 
 
 def _wait_for_leaders(bootstrap_servers: str, release: str) -> None:
-    """Wait until the broker knows all topics; with ZooKeeper, it answers before that."""
+    """Wait until the broker knows all topics; with ZooKeeper, it serves requests before that."""
     asker = Asker(bootstrap_servers, release)
     deadline = time.monotonic() + TIMEOUT_S
     while True:

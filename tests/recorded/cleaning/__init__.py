@@ -1,1 +1,1 @@
-"""What Apache Kafka's log cleaner made of random logs, as text, and how to compare another cleaner with it."""
+"""The results of Apache Kafka's log cleaner for random logs, as text, and a comparison of another cleaner with them."""

@@ -1,4 +1,4 @@
-"""Let kafkalet clean what Apache Kafka cleaned, at the same time, and compare files and responses."""
+"""Let kafkalet clean what Apache Kafka cleaned, with the clock at the same time, and compare files and responses."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def clean(directory: LogDirectory, now_ms: int) -> None:
 
 
 def answer(log: Log, done: Round) -> dict[str, Any]:
-    """Return what `tests.oracle.cleaning.kafka` asks Apache Kafka for."""
+    """Return the responses to the requests that `tests.oracle.cleaning.kafka` sends to Apache Kafka."""
     answers: dict[str, Any] = {
         "start": log.log_start_offset,
         "end": log.high_watermark,

@@ -42,7 +42,7 @@ class Round:
     after: Files
     dirty_after: int | None
     answers: dict[str, Any]
-    """What the broker answered after the cleaning, see `tests.oracle.cleaning.kafka`."""
+    """The responses of the broker after the cleaning, see `tests.oracle.cleaning.kafka`."""
 
     @property
     def is_deleting(self) -> bool:
@@ -168,7 +168,7 @@ def horizon(batch: dict[str, Any]) -> int | None:
 
 
 def summary(files: Files) -> dict[str, Any]:
-    """Return everything in the files that has to be equal, by segment."""
+    """Return everything in the files that must be equal, keyed by segment."""
     names = segments(files)
     found: dict[str, Any] = {}
     for base in names:

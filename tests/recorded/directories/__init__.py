@@ -1,4 +1,4 @@
-"""Data directories that Apache Kafka has written, as text, with the responses that it gave.
+"""Data directories that Apache Kafka has written, as text, with its responses.
 
 RELEASE.json has the properties of the broker, the times of the recording and, compressed, the files and the responses.
 `python -m tests.oracle.storage.written` records them.

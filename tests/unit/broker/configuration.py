@@ -1,4 +1,4 @@
-"""Which attributes of a configuration, and which properties by name, the product reads."""
+"""The attributes of configurations that the product reads, and the properties that it reads by name."""
 
 import ast
 from functools import cache
@@ -8,9 +8,10 @@ from tests.source import SOURCE, tree_of
 
 @cache
 def reads_of_configurations() -> frozenset[str]:
-    """The attributes that are read of something called a configuration: `config.x`, `node.config.x`, `log.config.x`.
+    """The attributes that are read from variables named like a configuration: `config.x`, `node.config.x`,
+    `log.config.x`.
 
-    What is only copied to an attribute of the same name elsewhere, and never read from a configuration, is not there.
+    An attribute that is only copied to one of the same name is not among them.
     """
     read = set()
     for path in SOURCE.rglob("*.py"):
@@ -35,7 +36,9 @@ TABLES = (
 
 @cache
 def names_in_code() -> frozenset[str]:
-    """The texts in the code outside the tables of properties, among them the names that are read as they were given."""
+    """The strings in the code outside the tables of properties. They include the names of properties that are read as
+    given.
+    """
     trees = [tree_of(path) for path in SOURCE.rglob("*.py") if path.name not in TABLES]
     nodes = (node for tree in trees for node in ast.walk(tree))
     return frozenset(node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))

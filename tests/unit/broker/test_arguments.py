@@ -1,4 +1,4 @@
-"""What users hand to `Broker` and `Cluster`: a mistake is named where it is made, and nothing is done in silence."""
+"""Arguments of `Broker`, `Cluster` and their methods: a mistake raises an error that names it, and is never ignored."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""The coordinators of a broker: made when needed, loaded when it begins to lead, and forgetful when it does not."""
+"""The coordinators of a broker: created on first use, loaded when it becomes leader, and emptied when it is no
+longer.
+"""
 
 from collections.abc import Iterator
 
@@ -60,7 +62,7 @@ def test_first_request_after_the_election_finds_the_state_loaded(client: Committ
     client.stage.settle()
     old = client.node
     client.stage.cluster.topic(OFFSETS).move_leader(3 - old)
-    assert client.fetch(0) == [5]  # nothing was settled in between
+    assert client.fetch(0) == [5]  # no deferred callback has run in between
     answer = client.stage.ask(Api.OFFSET_FETCH, 7, old, group_id="g", topics=None)
     assert answer["error_code"] == Code.NOT_COORDINATOR
 
@@ -96,7 +98,7 @@ def test_deletion_of_the_topic_discards_the_state(client: Committing) -> None:
     assert refused.value.code == Code.NOT_COORDINATOR
     client.stage.settle()
     assert [coordinators(client, node).groups.loaded() for node in (1, 2)] == [{}, {}]
-    assert client.fetch(0) == [-1]  # the topic is made again when somebody asks for the coordinator
+    assert client.fetch(0) == [-1]  # looking up the coordinator creates the topic again
 
 
 def test_start_loads_everything_that_was_written(client: Committing) -> None:

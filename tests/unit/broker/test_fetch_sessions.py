@@ -1,4 +1,4 @@
-"""Fetch sessions against the rules of KIP-227, without a broker around them."""
+"""Fetch sessions follow the rules of KIP-227; tested without a broker."""
 
 import pytest
 

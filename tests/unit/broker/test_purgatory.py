@@ -1,4 +1,4 @@
-"""Tests of waiting requests: touch, timeout, cancellation, and answering exactly once."""
+"""Tests of waiting requests: touch, timeout, cancellation, and exactly one result."""
 
 from collections.abc import Callable
 

@@ -19,7 +19,7 @@ NO_TEXT_OF_CLIENTS = {
     *("to.path", "assignor", "log.name", "partition.log.name", "topic.name"),
     *("self.log.partition", "self.partition", "shard.log.partition"),
     "os.path.join(self.directory, snapshot.name)",
-    # These consist of texts that are quoted:
+    # These consist of quoted texts:
     *("*names", "name", "reason", "said", "self._question", "self._transaction", "str(self)", "text"),
 }
 """Expressions in log calls without strings that clients choose freely. The names of topics that exist are legal."""
@@ -54,7 +54,7 @@ def test_sentence_of_another_program_is_shown_on_one_line(sentence: object, line
 
 
 def logged(tree: ast.AST) -> list[ast.expr]:
-    """Return the arguments that calls put into log lines as text."""
+    """Return the arguments that calls insert into log lines as text."""
     found: list[ast.expr] = []
     for node in ast.walk(tree):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in LEVELS):

@@ -19,7 +19,7 @@ CONTEXT = cast(Context, SimpleNamespace())
 
 
 class Recording:
-    """A plan that answers with its name."""
+    """A plan whose response is its name."""
 
     def __init__(self, name: bytes) -> None:
         self.name = name

@@ -1,4 +1,4 @@
-"""Telemetry: what clients are to push, how often, and what is too soon."""
+"""Telemetry: which metrics clients push, how often, and which requests come too early."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +16,7 @@ HOUR_MS = 3_600_000
 
 
 class Kitchen:
-    """A telemetry with a clock, and a client."""
+    """The telemetry of a broker, with a clock and a client."""
 
     def __init__(self) -> None:
         self.clock = ManualClock()

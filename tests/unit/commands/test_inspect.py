@@ -1,4 +1,4 @@
-"""`kafkalet inspect` prints tables or JSON Lines, and exits with a status that tells whether there are faults."""
+"""`kafkalet inspect` prints tables or JSON Lines, and its exit status says whether there are faults."""
 
 import io
 import itertools

@@ -18,7 +18,7 @@ from kafkalet.control.shapes import Field, Object, Text
 from tests.source import ROOT
 
 validator: ModuleType | None = None
-with suppress(ImportError):  # not in the test: it may import urllib3, which opens a socket, and a unit test must not
+with suppress(ImportError):  # outside the test, because it may import urllib3, which opens a socket
     import openapi_spec_validator as validator
 
 COPY = ROOT / "kafkalet" / "control" / "openapi.json"

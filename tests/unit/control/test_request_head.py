@@ -1,4 +1,4 @@
-"""Tests of reading the head of a request: what has more than one reading is refused."""
+"""Tests of parsing the head of a request: ambiguous heads are refused."""
 
 import io
 

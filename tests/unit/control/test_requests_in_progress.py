@@ -11,7 +11,7 @@ from kafkalet.control.requests_in_progress import RequestsInProgress
 
 
 class Stage:
-    """The selector's loop, turned by hand."""
+    """The loop of the selector, run step by step by the test."""
 
     def __init__(self) -> None:
         self.woken = 0
@@ -82,7 +82,7 @@ def test_finished_request_is_not_cancelled(stage: Stage, pair: tuple[socket.sock
     with stage.requests.cancellable(server) as ended:
         stage.turn()
     client.close()
-    for key, _ in stage.selector.select(0):  # before the end of the request was noted
+    for key, _ in stage.selector.select(0):  # before the end of the request was recorded
         key.data()
     stage.turn()
     assert (ended.is_set(), stage.woken) == (False, 0)

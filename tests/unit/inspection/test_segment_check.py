@@ -1,4 +1,4 @@
-"""Damage at any place of the files of a segment is found and named."""
+"""Damage anywhere in the files of a segment is found and named."""
 
 import os
 import struct
@@ -99,7 +99,7 @@ def test_truncated_file_is_found(built: Path, tmp_path: Path, name: str, place: 
     if name == INDEX and size % 8 == 0:
         return  # an index may have fewer entries than it could
     if name == LOG and size in entry_positions(built / "t-0" / LOG):
-        assert any(file != LOG for file, _, _ in faults(partition))  # the indexes tell that batches are missing
+        assert any(file != LOG for file, _, _ in faults(partition))  # the indexes show that batches are missing
     else:
         assert name in [file for file, _, _ in faults(partition)]
 
@@ -174,7 +174,7 @@ def test_snapshot_with_wrong_sequence_is_named(partition: Path) -> None:
 
 
 def test_snapshot_of_batch_that_the_cleaner_removed_is_no_fault(partition: Path) -> None:
-    """A later batch of the producer exists, so that this one need not be kept."""
+    """The cleaner need not keep this batch, because a later one of the producer exists."""
     path = min(partition.glob("*.snapshot"))
     batches = [
         (batch, log)

@@ -26,14 +26,14 @@ class Member:
         raise NotImplementedError
 
     def heartbeat(self) -> int:
-        """Send a heartbeat and return the error code."""
+        """Send a heartbeat, and return the error code."""
         raise NotImplementedError
 
     def leave(self) -> int:
         raise NotImplementedError
 
     def commit(self, index: int, offset: int, epoch: int | None = None) -> int:
-        """Commit an offset, with `epoch` instead of the member's epoch if given, and return the error code."""
+        """Commit an offset with the member's epoch or, if given, with `epoch`, and return the error code."""
         return commit(self.stage, self.group, index, offset, self.member_id, self.epoch if epoch is None else epoch)
 
     def _ask(self, api: Api, version: int, **fields: Any) -> Any:
@@ -125,7 +125,7 @@ class ConsumerMember(Member):
 
 
 def commit(stage: Stage, group: str, index: int, offset: int, member_id: str = "", epoch: int = -1) -> int:
-    """Commit an offset, without a member if none is named, and return the error code."""
+    """Commit an offset, as a member if one is named, and return the error code."""
     partition = {
         "partition_index": index,
         "committed_offset": offset,

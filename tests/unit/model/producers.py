@@ -15,7 +15,9 @@ ATTEMPTS = 10
 
 
 class Committed(NamedTuple):
-    """An offset, and when it was written: the later record counts, not the later end of a transaction."""
+    """An offset, and the time at which it was written. Of two offsets, the one that was written later is valid, even if
+    its transaction ended earlier.
+    """
 
     written: int
     offset: int
@@ -31,7 +33,7 @@ class Transaction:
 
 
 class Producer:
-    """A transactional id in use. `epoch_each` is transaction version 2: every transaction has an epoch of its own."""
+    """A transactional id in use. With `epoch_each` (transaction version 2), every transaction has its own epoch."""
 
     def __init__(self, stage: Stage, transactional_id: str, *, epoch_each: bool) -> None:
         self.stage = stage
@@ -53,14 +55,14 @@ class Producer:
         self.producer_id, self.epoch = answer["producer_id"], answer["producer_epoch"]
 
     def begin(self) -> Transaction:
-        """The transaction that is open now; a client begins one by itself."""
+        """Return the open transaction, or begin one, as a client does implicitly."""
         if self.transaction is None:
             self.transaction = Transaction()
             self.last_end = None
         return self.transaction
 
     def produce(self, index: int, values: list[bytes], now_ms: int) -> tuple[int, int]:
-        """Error code and base offset."""
+        """Return the error code and the base offset."""
         self.begin()
         if not self.epoch_each and (code := self._add_partition(index)):
             return code, -1
@@ -79,7 +81,9 @@ class Producer:
         return code, offset
 
     def send(self, index: int, batch: bytes) -> tuple[int, int]:
-        """Produce in the version that goes with the kind of transactions; again while the last one still ends."""
+        """Produce in the version that suits the transaction version. Repeat the request while the previous transaction
+        is ending.
+        """
         for _ in range(ATTEMPTS):
             answer = self.stage.ask(
                 Api.PRODUCE,
@@ -109,7 +113,7 @@ class Producer:
         return int(result["partition_error_code"])
 
     def commit_offset(self, group: str, index: int, offset: int) -> int:
-        """Send an offset to the transaction; the error code."""
+        """Commit an offset in the transaction, and return the error code."""
         self.begin()
         named = {
             "transactional_id": self.transactional_id,
@@ -145,7 +149,7 @@ class Producer:
         return code
 
     def end(self, committed: bool) -> int:
-        """Ask for the end of the transaction; the error code."""
+        """End the transaction, and return the error code."""
         asked = {
             "transactional_id": self.transactional_id,
             "producer_id": self.producer_id,
@@ -157,7 +161,7 @@ class Producer:
         return code
 
     def end_again(self, committed: bool) -> int:
-        """Repeat the request that ended the last transaction, or the opposite of it."""
+        """Repeat the request that ended the last transaction, or send the opposite one."""
         assert self.last_end is not None
         return self._end(self.last_end[0], committed)
 
@@ -170,7 +174,7 @@ class Producer:
         return int(answer["error_code"])
 
     def _coordinator(self, api: Api, version: int, **fields: Any) -> Any:
-        """Ask the coordinator, again while it is busy with the end of the last transaction."""
+        """Send a request to the coordinator. Repeat it while the coordinator is ending the last transaction."""
         for _ in range(ATTEMPTS):
             node = self.stage.coordinator(self.transactional_id, 1)
             answer = self.stage.ask(api, version, node, **fields)

@@ -65,7 +65,7 @@ class Stage:
         return cluster
 
     def _submit(self, function: Callable[[], T], *, droppable: bool = False) -> Delayed[T]:
-        """Run in this thread what a broker would run in another one: at once, or with `run_calls`."""
+        """Run a call of a worker thread in this thread, immediately or in `run_calls`."""
         done: Delayed[T] = Delayed()
 
         def run() -> None:
@@ -183,7 +183,7 @@ async def _in_turns(handling: Any, module: Any, sent: Any, context: Context) -> 
 
 
 class Pending:
-    """A request that may not be answered yet."""
+    """A request whose response may still be pending."""
 
     def __init__(self, stage: Stage, api: Api, version: int, answer: Any) -> None:
         self._stage, self._api, self._version, self._answer = stage, api, version, answer

@@ -1,4 +1,4 @@
-"""What consumers see, through any history of producers, transactions, groups, deletions, restarts and failovers.
+"""What consumers see in any history of producers, transactions, groups, deletions, restarts and failovers.
 
 The model is a list of entries a partition and a dict of offsets a group. After every step: read_uncommitted gives all
 entries; read_committed those before the last stable offset whose transactions were not aborted; the last stable offset
@@ -76,7 +76,7 @@ class Visibility(RuleBasedStateMachine):
             },
         )
         self.stage.cluster.topic(TOPIC).create(len(PARTITIONS), replication_factor=brokers)
-        for key_type in (0, 1):  # makes the internal topics while every broker is there to hold a replica
+        for key_type in (0, 1):  # creates the internal topics while all brokers run
             self.stage.coordinator("anybody", key_type)
         self.logs: dict[int, list[Entry]] = {index: [] for index in PARTITIONS}
         self.starts = dict.fromkeys(PARTITIONS, 0)
@@ -122,7 +122,7 @@ class Visibility(RuleBasedStateMachine):
         log = self.logs[index]
         to = self.starts[index] + round((len(log) - self.starts[index]) * part)
         if any(entry.is_open for entry in log[:to]):
-            return  # releases disagree on where the last stable offset is then; recorded transcripts hold that
+            return  # the last stable offset then depends on the release, which the recorded transcripts cover
         answer = self.stage.ask(
             Api.DELETE_RECORDS,
             2,
@@ -163,7 +163,7 @@ class Visibility(RuleBasedStateMachine):
 
     @rule(name=names)
     def produce_again(self, name: str) -> None:
-        """A duplicate, as after a response that was lost, gets the offset it has."""
+        """A duplicate, as after a lost response, gets the offset of the original."""
         producer = self._usable(name)
         if producer is None or producer.last_batch is None or producer.transaction is None:
             return
@@ -204,7 +204,7 @@ class Visibility(RuleBasedStateMachine):
             assert code == 0, Code(code).name
 
     def _close(self, transaction: Transaction | None, *, committed: bool) -> None:
-        """The end of a transaction in the model: a marker in each of its partitions, its offsets count or do not."""
+        """End a transaction in the model: append a marker to each of its partitions, and apply or drop its offsets."""
         if transaction is None:
             return
         transaction.committed = committed
@@ -302,7 +302,7 @@ class Visibility(RuleBasedStateMachine):
 
     @rule()
     def expire_everything(self) -> None:
-        """So long that sessions expire and transactions are aborted."""
+        """Advance the time until sessions have expired and transactions were aborted."""
         self.stage.advance(max(SESSION_MS, TIMEOUT_MS) + 2 * CHECK_PERIOD_MS)
         self.gone += self.members.values()
         self.members.clear()
@@ -313,7 +313,7 @@ class Visibility(RuleBasedStateMachine):
             open_ms = self.stage.clock.now_ms() - self.begun_ms.get(name, 0)
             if producer.transaction is None or open_ms < TIMEOUT_MS:
                 continue
-            if open_ms < TIMEOUT_MS + 2 * CHECK_PERIOD_MS:  # the next look at it decides
+            if open_ms < TIMEOUT_MS + 2 * CHECK_PERIOD_MS:  # the next check decides
                 self.stage.advance(2 * CHECK_PERIOD_MS)
             self._close(producer.transaction, committed=False)
             producer.transaction = None

@@ -8,7 +8,7 @@ from kafkalet.storage.file_system import Buffer, FileSystem
 
 
 class BrokenDisk(FileSystem):
-    """The disk at `path`, which works until `breaks` is called. Descriptors are closed on it nevertheless."""
+    """The disk at `path`, which works until `breaks` is called. Even then, descriptors can be closed."""
 
     def __init__(self, path: Path, error: int = errno.EIO) -> None:
         self.path = os.path.join(path, "")

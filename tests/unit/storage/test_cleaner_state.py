@@ -1,4 +1,4 @@
-"""Tests of the checkpoint of the cleaner, and of aborting a round."""
+"""Tests of the cleaner's checkpoint, and of aborting a round."""
 
 import threading
 from pathlib import Path

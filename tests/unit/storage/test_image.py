@@ -1,4 +1,4 @@
-"""The image of a data directory: the files of a running broker as if it had been stopped."""
+"""The image of a data directory: the files of a running broker, as they would be if it had been stopped."""
 
 from pathlib import Path
 

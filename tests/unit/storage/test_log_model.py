@@ -130,7 +130,7 @@ class LogModel(RuleBasedStateMachine):
 
     @rule(part=fraction)
     def raise_high_watermark(self, part: float) -> None:
-        # Not to the end of the last entry if a gap follows: as in Kafka, its position is that of the log end.
+        # Not to the end of the last entry if a gap follows, because, as in Kafka, that position is also the log end.
         ends = sorted({entry[-1][0] + 1 for entry in self.entries[:-1]} | {self.end})
         to = ends[int(part * (len(ends) - 1))]
         assert self.log.maybe_increment_high_watermark(to) or to <= self.high_watermark
@@ -177,7 +177,7 @@ class LogModel(RuleBasedStateMachine):
         ends = [entry[-1][0] + 1 for entry in self.entries if entry[-1][0] + 1 >= self.high_watermark] or [self.end]
         to = ends[int(part * (len(ends) - 1))]
         if self.last_marker >= self.high_watermark:
-            return  # After a crash, the log may have a marker above the high watermark, which would be processed again.
+            return  # After a crash, the log may contain a marker above the high watermark, which would be replayed.
         dropped = self.log.truncate_to(to)
         assert dropped == (to < self.end)
         self.end = min(self.end, to)
@@ -207,7 +207,7 @@ class LogModel(RuleBasedStateMachine):
         self._checkpointed()
 
     def _checkpointed(self) -> None:
-        """A log start offset at the beginning of a segment is not in the checkpoint: the segment implies it."""
+        """Return the log start offset in the checkpoint, which omits one at the beginning of a segment."""
         start = self.start if self.start > self.log.segments.first.base_offset else 0
         self.checkpointed = (start, self.high_watermark)
 

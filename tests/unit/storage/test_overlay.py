@@ -1,4 +1,6 @@
-"""An overlay behaves like a file system in which everything may be changed, and changes nothing below it."""
+"""An overlay behaves like a file system in which everything may be changed, but leaves the directory below
+unchanged.
+"""
 
 import errno
 import os

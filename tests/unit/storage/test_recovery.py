@@ -326,7 +326,7 @@ def test_index_files_without_a_log_file_are_deleted(place: Place, caplog: pytest
 
 
 def test_index_of_a_finished_compaction_gets_its_name(tmp_path: Path) -> None:
-    """The segment was already renamed when the broker stopped."""
+    """The segment had already been renamed when the broker stopped."""
     place = filled(tmp_path)
     place.directory.close()
     index = place.file("00000000000000000002.index")

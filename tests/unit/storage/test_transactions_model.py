@@ -140,7 +140,9 @@ class TransactionsModel(RuleBasedStateMachine):
         self.log.roll()
 
     def is_rebuilt_exactly(self) -> bool:
-        """No transaction that may be open has lost its first records, because deleted records cannot be replayed."""
+        """Return whether no transaction that may be open has lost its first records, because deleted records cannot be
+        replayed.
+        """
         return hasattr(self, "place") and all(
             transaction.first >= self.start or (transaction.marker is not None and transaction.marker < self.start)
             for transaction in self.transactions

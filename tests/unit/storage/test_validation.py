@@ -273,7 +273,7 @@ def test_refused_append_leaves_its_bytes_unchanged(data: st.DataObject) -> None:
         assert sent == before
 
 
-# Transactions in old formats, as Apache Kafka 2.8 answered
+# Transactions in old formats: the errors of Apache Kafka 2.8
 
 
 @pytest.mark.parametrize("config", OLD, ids=["format 0", "format 1"])

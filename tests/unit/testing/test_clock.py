@@ -63,7 +63,7 @@ def ahead_ms(clock: AnyClock | MovableClock) -> int:
 
 
 class Hours:
-    """The whole hours that have passed on a clock. Real time adds to them, but no test takes an hour."""
+    """The whole hours that have passed on a clock. Real time is included, but no test takes an hour."""
 
     def __init__(self, clock: MovableClock) -> None:
         self._clock = clock

@@ -1,4 +1,4 @@
-"""A client for tests, with one-line requests and responses as plain data.
+"""A client for tests: requests in one line, and responses as plain data.
 
     t = broker.topic()
     broker.produce(t, batch(10, 20, 30))

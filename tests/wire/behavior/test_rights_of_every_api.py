@@ -1,4 +1,4 @@
-"""Each API in SERVED, in each version, refuses a user without rights: nothing changes, and nothing is revealed.
+"""Each version of each API in SERVED refuses a user without rights, changes nothing and reveals nothing.
 
 The requests are made from the fields of the messages, so that a new API is tested without a change here. An API that
 needs no right must be listed in OPEN.
@@ -130,7 +130,7 @@ VALUES: dict[tuple[Api, str], Any] = {
 
 
 class Cluster:
-    """A cluster with something that each API could show or change, and its user nobody."""
+    """A cluster that contains something for each API to show or change, and the user nobody."""
 
     def __init__(self, cluster: kafkalet.Cluster) -> None:
         self.cluster = cluster

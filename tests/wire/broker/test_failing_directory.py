@@ -1,4 +1,6 @@
-"""Brokers with several log directories, one of which fails: what clients see of it, and what goes on."""
+"""Brokers with several log directories, one of which fails: the errors that clients get, and the partitions that still
+work.
+"""
 
 import os
 import signal

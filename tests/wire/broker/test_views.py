@@ -1,4 +1,4 @@
-"""Views of logs, groups and transactions, used while the broker runs."""
+"""Views of logs, groups and transactions of a running broker."""
 
 import threading
 from collections.abc import Iterator

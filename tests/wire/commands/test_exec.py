@@ -1,4 +1,6 @@
-"""Tests of `kafkalet exec`: the environment of the command, exit statuses, and cleanup in any order of ends."""
+"""Tests of `kafkalet exec`: the environment of the command, exit statuses, and cleanup, whichever process ends
+first.
+"""
 
 import os
 import pty

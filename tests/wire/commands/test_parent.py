@@ -18,7 +18,7 @@ def test_parent_is_there_until_its_id_changes() -> None:
 
 
 async def looks_until_stopped(ids: list[int], monkeypatch: pytest.MonkeyPatch) -> int:
-    """Return how often the id of the parent is read until `stop` is called. The parent is 7 at first."""
+    """Return how often the id of the parent, which is 7 at first, is read until `stop` is called."""
     monkeypatch.setattr(parent, "PERIOD_S", 0)
     looks = iter(ids)
     monkeypatch.setattr(os, "getppid", lambda: next(looks))

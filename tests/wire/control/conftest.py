@@ -9,6 +9,6 @@ from .asking import Asking, asking
 
 @pytest.fixture
 def api() -> Iterator[Asking]:
-    """A control API of one broker."""
+    """The control API of one broker."""
     with asking() as found:
         yield found

@@ -270,7 +270,7 @@ def operations() -> list[Route]:
 
 
 def values_of(shape: Shape | None) -> st.SearchStrategy[Any]:
-    """Values that often have the shape, so that handlers are reached."""
+    """Values that often match the shape, so that handlers are reached."""
     anything = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)
     wild = st.recursive(
         anything, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3)

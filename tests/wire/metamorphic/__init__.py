@@ -1,1 +1,1 @@
-"""The same history under different layouts: what clients see may not depend on how a broker stores and serves it."""
+"""The same history with different layouts: what clients see must not depend on how a broker stores and serves it."""

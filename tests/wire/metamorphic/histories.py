@@ -1,8 +1,8 @@
-"""Histories of requests, and what clients see in the course of one.
+"""Histories of requests, and what clients see during a history.
 
-A history is a list of steps, each a value. `play` performs them on a cluster and returns what a client saw in each.
-That has no producer ids, leader epochs or batches: brokers choose ids, a restart changes epochs, and a layout changes
-batches.
+A history is a list of steps, each a value. `play` performs them on a cluster and returns what a client saw in each. The
+result contains no producer ids, leader epochs or batches: brokers choose ids, a restart changes epochs, and a layout
+changes batches.
 """
 
 import time
@@ -168,7 +168,7 @@ class _Player:
             case Look():
                 return self.look(step)
 
-    # Requests, repeated until no broker asks for it
+    # Requests, repeated while a broker returns a retriable error
 
     def leader(self, partition: int) -> int:
         state = self.deployment.cluster._server.metadata.partition(TOPIC, partition)
@@ -191,7 +191,7 @@ class _Player:
             time.sleep(0.002)
 
     def ask_leader(self, api: str, version: int, body: Plain, partition: int) -> Plain:
-        """Send a request about a partition to its leader, and return the part of the response about it."""
+        """Send a request about a partition to its leader, and return the part of the response for this partition."""
 
         def part(answer: Plain) -> Plain:
             [topic] = answer.get("responses") or answer["topics"]
@@ -263,7 +263,7 @@ class _Player:
         return answer["error_code"]
 
     def until_ended(self, transactional_id: str) -> None:
-        """Wait until the markers are written: EndTxn is answered before, as in Kafka."""
+        """Wait until the markers are written: as in Kafka, the EndTxn response comes earlier."""
 
         def asked() -> Plain:
             body = {"transactional_ids": [transactional_id]}

@@ -1,4 +1,4 @@
-"""Layouts: how a cluster stores and serves what it is sent, without any effect on what clients see."""
+"""Layouts: ways in which a cluster may store and serve records, without any effect on what clients see."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -47,7 +47,7 @@ class Layout:
 
 
 def layouts() -> st.SearchStrategy[Layout]:
-    """Layouts that differ from the default in any way. They shrink to the default."""
+    """Layouts that differ from the default in any way, and shrink towards the default."""
     disturbances = st.dictionaries(st.integers(0, 25), st.sampled_from(DISTURBANCES), max_size=4)
     return st.builds(
         Layout,
@@ -62,7 +62,7 @@ def layouts() -> st.SearchStrategy[Layout]:
 
 
 def call_handler(request: Request, context: Context, handler: Handler) -> Answer:
-    """A hook that changes nothing, but needs the messages: so the broker uses no fast paths."""
+    """A hook that changes nothing, but needs the messages, so that the broker uses no fast paths."""
     answer: Answer = handler(request, context)
     return answer
 
@@ -92,7 +92,7 @@ class Deployment:
         cluster._server.call(install)
 
     def disturb(self, step: int) -> None:
-        """Do to the cluster what the layout prescribes before this step."""
+        """Apply the disturbance that the layout prescribes before this step."""
         kind = self.layout.disturbances.get(step)
         if kind is None:
             return

@@ -108,7 +108,7 @@ def test_confluent_producer_recovers_from_a_reset(kafka: Broker) -> None:
 def test_reset_between_append_and_response_makes_a_plain_producer_write_twice(
     kafka: Broker, is_idempotent: bool, times: int
 ) -> None:
-    """The response is lost, so the producer cannot know whether the record was written, and sends it again."""
+    """The response is lost: the producer cannot know whether the record was written, and sends it again."""
     config = {"enable.idempotence": is_idempotent, "acks": "all", "retry.backoff.ms": 10, "reconnect.backoff.ms": 10}
     producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, **config})
     failures = []

@@ -95,7 +95,7 @@ def test_idempotent_producer_makes_no_duplicate_after_a_lost_response(kafka: Bro
 
 
 def test_plain_producer_makes_a_duplicate_after_a_lost_response(kafka: Broker) -> None:
-    """This shows that the request of a dropped response is handled."""
+    """This shows that a request whose response is dropped is handled."""
     with kafka.fault("Produce", drop_response=True, times=1):
         assert publish(kafka, **{"request.timeout.ms": 500, "socket.timeout.ms": 1000}) == []
     assert values(kafka) == [b"x", b"x"]

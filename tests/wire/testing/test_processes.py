@@ -1,4 +1,6 @@
-"""Brokers among processes, threads, event loops and other brokers, and a thousand brokers one after the other."""
+"""Brokers together with processes, threads, event loops and other brokers, and a thousand brokers one after the
+other.
+"""
 
 import asyncio
 import subprocess

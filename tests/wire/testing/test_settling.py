@@ -1,4 +1,4 @@
-"""Tests of `settle`: what keeps a cluster from being quiet, and that nothing else does."""
+"""Tests of `settle`: the conditions that keep a cluster from being quiet, and others that do not."""
 
 import socket
 import threading

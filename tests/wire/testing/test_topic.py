@@ -364,7 +364,7 @@ def test_exception_of_a_predicate_ends_the_wait(broker: Broker) -> None:
     broker.topic("t").send("a")
     topic = broker.topic("t")
     topic.send("b", headers={"h": "x"})
-    with pytest.raises(StopIteration):  # `extend(filter(...))` would take it for the end of the records
+    with pytest.raises(StopIteration):  # `extend(filter(...))` would treat it as the end of the records
         topic.wait_for(1, where=lambda record: next(iter(record.headers.values())) == b"x", timeout=0)
 
 
@@ -533,7 +533,7 @@ def test_wait_reads_only_partitions_that_have_grown(broker: Broker, monkeypatch:
     call = broker._server.call
     monkeypatch.setattr(broker._server, "call", lambda function: (calls.append(function), call(function))[1])
     assert [record.partition for record in topic.wait_for(1)] == [999]
-    assert len(calls) == 3  # the ends, the records, and whether they are still those of the topic
+    assert len(calls) == 3  # the ends, the records, and whether the records are still those of the topic
 
 
 def test_wait_compares_few_of_many_records_with_the_wanted_one(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -667,7 +667,7 @@ def test_wait_ends_with_an_error_when_the_broker_stops() -> None:
         stopping.join()
 
 
-# What a call changes, another one reads
+# Changes by one call that another one reads
 
 
 def test_sent_record_has_its_place_and_time(broker: Broker) -> None:

@@ -38,7 +38,7 @@ def broker() -> Iterator[ScriptedBroker]:
 
 
 def serving(log: Log, *, cut: bool = True) -> Callable[[FetchRequest], FetchResponse]:
-    """Response Fetch requests from this log: from the entry with the offset on, truncated at the size limit."""
+    """Serve Fetch requests from this log: from the entry with the offset on, truncated at the size limit."""
 
     def answer(request: FetchRequest) -> FetchResponse:
         row = request.topics[0].partitions[0]

@@ -21,7 +21,7 @@ TRUST_STORE = {"ssl.truststore.password": "secret-1"}
 
 @pytest.fixture
 def keytool(tmp_path: Path) -> Callable[..., str]:
-    """Runs keytool with a store of this name, and returns its path."""
+    """Run keytool with a store of this name, and return the path of the store."""
     program = shutil.which("keytool")
     if program is None:
         pytest.skip("needs keytool, which is part of Java")
@@ -48,7 +48,7 @@ def loaded(values: dict[str, str]) -> KeyStore:
 
 
 def convert(message: str) -> dict[str, str]:
-    """Run the commands in a message, and return the properties that it tells to set."""
+    """Run the commands in a message, and return the properties that the message recommends."""
     for command in re.findall("`([^`]*)`", message):
         program, *arguments = shlex.split(command)
         if program == "keytool":

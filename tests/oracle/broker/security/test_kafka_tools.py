@@ -23,7 +23,7 @@ SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required"
 
 @pytest.fixture
 def tool(tmp_path: Path) -> Iterator[Callable[..., str]]:
-    """Runs a tool against kafkalet, and returns its output. `jaas` says who logs in, by default admin."""
+    """Run a tool against kafkalet, and return its output. `jaas` determines who logs in, by default admin."""
     if reason := missing(RELEASE):
         pytest.skip(reason)
     if not list(JARS.glob("kafka-tools-*.jar")):

@@ -1,4 +1,4 @@
-"""Java and Kafka make the same names of certificates, and the same principals of names, as kafkalet does."""
+"""Java and Kafka derive the same names from certificates, and the same principals from names, as kafkalet does."""
 
 import random
 import subprocess
@@ -124,7 +124,9 @@ def any_rules(chance: random.Random) -> str:
 
 
 def mapped(rules: str, given: str) -> str:
-    """Return what kafkalet makes of a name, in the notation of Names.java; "-" if it does not support the rules."""
+    """Return the principal to which kafkalet maps a name, in the notation of Names.java; "-" if it does not support the
+    rules.
+    """
     try:
         mapping = PrincipalMapping(rules)
     except InvalidProperty as error:

@@ -1,4 +1,4 @@
-"""A log that tests change at random, to compare two ways of answering requests for it."""
+"""A log that tests change at random, to compare two ways of serving requests for it."""
 
 from itertools import count
 from typing import Any

@@ -1,4 +1,4 @@
-"""`kafkalet.broker.apis.create_acls`: what is not recorded."""
+"""`kafkalet.broker.apis.create_acls`: cases that the recordings of Apache Kafka do not cover."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""`kafkalet.broker.apis.delete_acls`: what is not recorded."""
+"""`kafkalet.broker.apis.delete_acls`: cases that the recordings of Apache Kafka do not cover."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Sessions must get the same responses, at the same time, whether quiet partitions are read or not."""
+"""Sessions must get the same responses at the same time, whether or not quiet partitions are read."""
 
 from collections.abc import Callable, Iterator
 from functools import partial

@@ -165,7 +165,7 @@ def test_group_without_records_is_described_after_the_next_record_of_its_shard(r
 
 
 def described(client: Committing) -> str:
-    """Return the state of the group in DescribeGroups; ListGroups has to agree whether it exists."""
+    """Return the state of the group in DescribeGroups, and check that ListGroups agrees whether it exists."""
     [group] = client.stage.ask(Api.DESCRIBE_GROUPS, 5, 1, groups=[client.group_id])["groups"]
     listed = [group["group_id"] for group in client.stage.ask(Api.LIST_GROUPS, 4, 1)["groups"]]
     assert listed == ([] if group["group_state"] == "Dead" else [client.group_id])

@@ -141,7 +141,7 @@ def test_verification_that_ends_during_validation_refuses_batch(make: Make) -> N
 
 
 def produce(partition: Partition, guard: Guard, is_validated_apart: bool) -> AppendResult:
-    """Produce a transactional batch, in one step or validated separately as a large one."""
+    """Produce a transactional batch, in one step or, like a large batch, validated separately."""
     records = batch(b"a", **TRANSACTIONAL)
     if not is_validated_apart:
         return partition.produce(records, guard)
@@ -249,7 +249,9 @@ def test_records_above_high_watermark_cannot_be_deleted(make: Make, before: int,
 
 @pytest.fixture
 def lagging(make: Make) -> Partition:
-    """Records at 1000, 2000 and 3000, of which the followers have two; the leader is new since the second."""
+    """Records at 1000, 2000 and 3000. The followers have the first two; the current leader was elected after the
+    second.
+    """
     partition = make()
     for time in (1000, 2000, 3000):
         partition.append(timed(time))

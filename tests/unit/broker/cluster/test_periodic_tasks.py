@@ -161,7 +161,7 @@ def test_logs_are_flushed_after_flush_ms(tmp_path: Path) -> None:
 
 
 def test_year_needs_few_checks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every log is checked each five minutes, and every follower each 15 seconds: two million times a year."""
+    """Checking every log each five minutes, and every follower each 15 seconds, would be two million checks a year."""
     checks: list[int] = []
     drop_laggards = Leadership.drop_laggards
 

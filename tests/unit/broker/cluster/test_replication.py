@@ -1,4 +1,4 @@
-"""Replication: the logs of followers become equal to the leader's, whatever happened before."""
+"""Replication: the logs of followers become equal to that of the leader, whatever happened before."""
 
 import contextlib
 from collections.abc import Iterator
@@ -116,7 +116,7 @@ def test_logs_that_diverged_several_times_agree_in_the_end(cluster: kafkalet.Clu
         cluster.topic("t").move_leader(leader)
         cluster.topic("t").append(batch(b"%d" % leader))
         cluster.topic("t").append(batch(b"%d again" % leader))
-        cluster._server.metadata.topics["t"].partitions[0].isr = [1, 2]  # as if it had not lagged for long
+        cluster._server.metadata.topics["t"].partitions[0].isr = [1, 2]  # as if it had only just begun to lag
         held.release()
     for node in (1, 2):
         assert stored(log_of(cluster, node)) == stored(log_of(cluster, 1))

@@ -1,4 +1,4 @@
-"""Tests of the revision: each change of a noting dictionary, of a partition and of a topic advances it."""
+"""Tests of the revision, which each change of a noting dictionary, a partition or a topic advances."""
 
 from collections.abc import Callable
 from typing import Any

@@ -95,7 +95,7 @@ class Acting:
         return [member["member_id"] for member in self.described()["members"]]
 
     def assign(self, generation: int, leader: str, *followers: str) -> None:
-        """Let all members sync; each is assigned its number."""
+        """Let all members sync. The assignment of each is its number."""
         waiting = [self.sync(generation, member) for member in followers]
         given = {member: b"%d" % number for number, member in enumerate((leader, *followers))}
         answer = self.sync(generation, leader, given).answer()

@@ -1,4 +1,4 @@
-"""A router with a journal, asked without a socket."""
+"""A router with a journal that is called without a socket."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -39,7 +39,7 @@ class Journaled:
         return self.server.call(lambda: self.route(received, context or self.context, out))
 
     def ask(self, api: Api, version: int, client_id: str = "me", **fields: Any) -> Exchange:
-        """Send a request, and return what the journal has about it."""
+        """Send a request, and return its entry in the journal."""
         message = request_type(api)(**fields).encode(version)
         self.send(header(api, version, client_id) + message)
         return self.journal.exchanges()[-1]

@@ -1,4 +1,4 @@
-"""Requests of every API in every version, which Kafka was asked before the client had authenticated.
+"""Requests of every API in every version, sent to Kafka by a client that has not authenticated yet.
 
 `refused_requests.json` has the responses of Apache Kafka 2.8.2, 3.9.2 and 4.4.0 by the first 8 bytes of the request's
 SHA-1: a response without its size, or null if Kafka closed the connection. They are recorded with

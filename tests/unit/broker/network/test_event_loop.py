@@ -1,4 +1,4 @@
-"""The event loop must behave as asyncio's; the tests run with both."""
+"""The event loop must behave like that of asyncio; the tests run with both."""
 
 import asyncio
 import socket

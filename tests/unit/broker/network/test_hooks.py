@@ -1,4 +1,4 @@
-"""Tests of the hooks: while one of them needs the messages, no fast path answers."""
+"""Tests of the hooks: while one of them needs the messages, no fast path is used."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ STUBS: dict[str, Any] = {
 
 
 class FastPaths(Counter[str]):
-    """Counts how often each fast path answers."""
+    """Counts how often each fast path is used."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         super().__init__()

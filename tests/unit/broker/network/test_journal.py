@@ -180,7 +180,7 @@ def test_different_unsupported_requests_are_limited() -> None:
 
 @pytest.fixture
 def waiting() -> Iterator[Journaled]:
-    """A router that has got a request which it answers later."""
+    """A router with a request to which it responds later."""
     with journaled() as asked:
         key = int.from_bytes(header(Api.LIST_OFFSETS, 7)[:4], "big")
         delayed: Delayed[Any] = Delayed()

@@ -255,7 +255,7 @@ def test_cached_response_equals_that_of_the_handler(three_brokers: Kept, steps: 
     three_brokers.check()
     for name, arguments in steps:
         step: Callable[..., None] = getattr(changes, name)
-        with contextlib.suppress(KafkaError, StorageFailed, ValueError, KeyError, OSError):  # it is not possible now
+        with contextlib.suppress(KafkaError, StorageFailed, ValueError, KeyError, OSError):  # not possible now
             step(*arguments)
         three_brokers.check()
 

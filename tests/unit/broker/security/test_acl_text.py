@@ -1,4 +1,4 @@
-"""Tests of ACLs as text."""
+"""Tests of the text form of ACLs."""
 
 import pytest
 from hypothesis import given

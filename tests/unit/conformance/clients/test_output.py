@@ -1,4 +1,4 @@
-"""The lines of a command are read as the contract says."""
+"""The lines of a command are parsed as the contract prescribes."""
 
 from kafkalet_conformance.clients.output import Acked, Failed, Output, Returned
 

@@ -1,8 +1,8 @@
 """Messages encoded by Kafka's Java classes of releases 4.4.0 and 3.9.2.
 
 `vectors/messages.json` has two messages for each version of each request and response: one with values in all fields,
-and one with null and empty arrays where possible. Messages that kio does not have are stored with their values in the
-format of Kafka's JSON converters. `vectors/unknown_tags.json` has messages with undeclared tags, and
+and one that has null or empty arrays where possible. Messages that kio does not have are stored with their values in
+the format of Kafka's JSON converters. `vectors/unknown_tags.json` has messages with undeclared tags, and
 `vectors/inside.json` has data that is embedded in messages or written to internal topics.
 """
 

@@ -1,4 +1,4 @@
-"""All message versions that kio has are encoded to the same bytes and decoded to the same values as by kio."""
+"""Each message version that kio has is encoded to the same bytes, and decoded to the same values, as by kio."""
 
 from functools import cache
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""Connections to a listener with SASL: which frames are answered, and when the connection is closed.
+"""Connections to a listener with SASL: which frames get a response, and when the connection is closed.
 
 The responses and delays were compared with those of Apache Kafka 3.9.
 """
@@ -37,7 +37,7 @@ RAW, IN_REQUESTS = 0, 1
 
 
 class Client:
-    """A client that sends frames. Closing is seen as the response None."""
+    """A client that sends frames. A closed connection counts as the response None."""
 
     def __init__(self, bootstrap: str) -> None:
         host, port = bootstrap.rsplit(":", 1)

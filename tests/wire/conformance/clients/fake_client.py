@@ -127,7 +127,7 @@ def visible(batch: Batch) -> bool:
 
 
 def reset(client: Client) -> int:
-    """Return the offset at which a consumer continues that has no position, or one that is out of range."""
+    """Return the offset at which a consumer continues if it has no position, or a position that is out of range."""
     at_end = NAMES["RESET"] == "latest" and FLAW != "starts-over"
     partition = ListOffsetsRequest.Topic.Partition(partition_index=0, timestamp=-1 if at_end else -2)
     topic = ListOffsetsRequest.Topic(name=TOPIC, partitions=[partition])

@@ -1,4 +1,4 @@
-"""A client that behaves badly gets the verdict that names its flaw, and one that does not is correct."""
+"""A client with a flaw gets the verdict that names it, and a client without flaws is correct."""
 
 import pytest
 

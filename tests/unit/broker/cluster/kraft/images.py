@@ -1,4 +1,4 @@
-"""A metadata image that has everything."""
+"""A metadata image with everything that an image can contain."""
 
 from kafkalet.broker.cluster.metadata import MetadataImage, PartitionState, TopicState
 from kafkalet.broker.security.acl import Acl, Operation, PatternType, Permission, ResourceType

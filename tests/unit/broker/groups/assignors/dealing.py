@@ -1,6 +1,6 @@
 """Assignments computed by Kafka's own assignors for some 170 groups, recorded in vectors/.
 
-They are a sample of 6,000 groups, all of which were compared once by hand without any difference.
+They are a sample of 6,000 groups. All of these were compared once, without any difference.
 """
 
 import json

@@ -67,7 +67,7 @@ def test_followers_wait_for_assignments_from_leader(group: Acting) -> None:
 
 
 def test_leader_gets_assignment_before_followers(group: Acting) -> None:
-    """Followers that continue immediately cannot overtake a leader in the same process."""
+    """Thus followers that continue immediately cannot overtake a leader in the same process."""
     generation, [leader] = group.stable()
     follower, _ = group.enter()
     group.join(leader)

@@ -198,7 +198,9 @@ def test_offset_fetch_of_all_partitions_has_the_error_of_one(ask: Asking, versio
 
 
 def recorded_refusals() -> dict[int, Any]:
-    """Return what a broker of Apache Kafka answers to OffsetFetch if it does not coordinate the group, by version."""
+    """Return the responses of Apache Kafka to OffsetFetch if the broker does not coordinate the group, keyed by
+    version.
+    """
     found = {}
     for step in load("coordinators_of_groups").steps["4.4"]:
         case = re.fullmatch(r"OffsetFetch v(\d+) elsewhere", step.get("case", ""))

@@ -1,4 +1,4 @@
-"""Real clients are not accused: they produce, consume, join groups and use transactions without a violation."""
+"""Real clients produce, consume, join groups and use transactions without a reported violation."""
 
 import asyncio
 import time

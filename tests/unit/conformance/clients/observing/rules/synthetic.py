@@ -47,7 +47,7 @@ class Exchanges:
         return sent
 
     def answers(self, sent: Sent, response: Response, *, version: int | None = None, is_altered: bool = False) -> None:
-        """The broker answers a millisecond later."""
+        """The broker responds a millisecond later."""
         self.now_s += 0.001
         sent.answer = _parts(
             response_frame(response, sent.version if version is None else version, sent.correlation_id)
@@ -73,7 +73,7 @@ class Exchanges:
         self.rule.closed(Closed(connection, self.now_s, ""))
 
     def ask(self, request: Request, version: int, response: Response, **options: Any) -> Sent:
-        """A client sends a request, and the broker answers."""
+        """A client sends a request, and the broker responds."""
         sent = self.sends(request, version, **options)
         self.answers(sent, response)
         return sent
