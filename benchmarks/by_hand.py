@@ -1,8 +1,8 @@
-"""What clients do, as raw requests that are sent one after the other, without the clients' own waits.
+"""The requests of clients, sent raw one after the other, without the clients' own waits.
 
-Each function returns the time until the last response in milliseconds. Compared with the same row of a client library,
-it shows how much of a wait is the client's: back-offs, heartbeat intervals, linger times and its own processor time.
-Where a broker answers that a coordinator is not available yet, the request is repeated after RETRY_S.
+Each function returns the time until the last response in milliseconds. The difference from the same row of a client
+library is the client's part of a wait: backoffs, heartbeat intervals, linger times and its own processor time. If a
+coordinator is not available yet, the request is repeated after RETRY_S.
 """
 
 import socket
@@ -68,7 +68,7 @@ def topics_created(address: Address, names: list[str], partitions: int = 1) -> f
 
 
 def record_read_back(address: Address, topic: str) -> float:
-    """Create a topic by asking for its metadata, produce a record and read it."""
+    """Create a topic by requesting its metadata, produce a record and read it."""
     begun_s = time.perf_counter()
     with socket.create_connection(address) as sock:
         _until(lambda: _metadata(sock, topic))
@@ -222,7 +222,8 @@ def group_steps(address: Address, group: str, topic: str) -> dict[str, float]:
 def rebalances(address: Address, group: str, topic: str) -> dict[str, float]:
     """Let a second member join the group of a first one, and leave it again.
 
-    The first member asks at once whether it has to join again; clients ask at their heartbeat interval.
+    The first member immediately sends a heartbeat to learn that it has to join again; clients do so at their heartbeat
+    interval.
     """
     one, two = Member(address, group, topic), Member(address, group, topic)
     with one.sock, two.sock:

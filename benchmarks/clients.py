@@ -5,7 +5,7 @@ figures: the first record after the first poll, a synchronous commit, closing th
 has sent a record. The clients have their default settings, apart from the offset where they begin.
 
 The programs in Java and Go are tests/clients/java/Waits.java and tests/clients/go/waits. They run the steps twice in
-the same process and print the figures of the second time, as the others are warm too.
+the same process and print the figures of the second run, because the other clients are warm, too.
 """
 
 import asyncio

@@ -42,7 +42,7 @@ def _fill(log: Log, size_bytes: int, value_bytes: int, codec: Codec) -> None:
 
 
 def measure(mib: int, value_bytes: int, codec: Codec) -> tuple[float, float]:
-    """Return the MB of records per second, and the longest time for which the event loop was blocked in ms."""
+    """Return MB of records per second, and the longest time for which the event loop was blocked, in ms."""
     with tempfile.TemporaryDirectory() as directory, kafkalet.Broker(data_dir=directory) as broker:
         config = {"cleanup.policy": "compact", "max.message.bytes": 10 * MIB, "segment.bytes": 16 * MIB}
         broker.topic("t", 1, config)

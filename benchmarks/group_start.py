@@ -72,7 +72,7 @@ class Watch:
 
 
 class Together:
-    """Keeps the members of a process in their groups until all of them have their first record."""
+    """Keeps the members of a process in their groups until all of them have received their first record."""
 
     def __init__(self, members: int) -> None:
         self._left = members

@@ -101,7 +101,7 @@ def processor_s(broker: Running) -> float:
 
 
 def allow_open_files(count: int) -> None:
-    """Let this process and its children open so many files, if the system allows it."""
+    """Raise the limit of open files for this process and its children, if the system allows it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < count:
         raise SystemExit(f"the limit of open files is {hard}: {count} are needed (ulimit -H -n {count})")
@@ -171,7 +171,9 @@ REQUESTS: dict[str, tuple[Callable[[int], bytes], range]] = {
 def rotate(
     broker: Running, name: str, partitions: int, connections: int, busy: int, options: Options
 ) -> tuple[float, float]:
-    """Return requests/s and microseconds per request, for requests to all partitions and connections in turn."""
+    """Return requests/s and microseconds per request, for requests that go to all partitions and connections in
+    turn.
+    """
     path = program("rotation")
     assert path is not None
     request, sizes = REQUESTS[name]
@@ -202,7 +204,7 @@ def partitions(options: Options) -> Iterator[Row]:
 
 
 def connections(options: Options) -> Iterator[Row]:
-    """Requests over all connections, one after the other or all at once, and over one of them."""
+    """Requests over all connections, one after the other or all at once, and over a single one."""
     with serving() as broker:
         with broker.connect() as sock:
             make_partitions(sock, 1)
@@ -223,7 +225,7 @@ def connections(options: Options) -> Iterator[Row]:
 
 
 def connected(broker: Running, count: int) -> Iterator[socket.socket]:
-    """Yield connections that have had one answer each."""
+    """Yield connections, each of which has received one response."""
     request = list_offsets_of(0)
     for _ in range(count):
         sock = broker.connect()
@@ -311,7 +313,7 @@ class Growing(NamedTuple):
     broker: Running
     sock: socket.socket
     kept: ExitStack
-    """Connections that stay open until all has been measured."""
+    """Connections that stay open until everything has been measured."""
 
 
 def add_connections(to: Growing, first: int, count: int) -> None:
@@ -343,7 +345,7 @@ def add_groups(to: Growing, first: int, count: int) -> None:
 
 
 def add_classic_members(to: Growing, first: int, count: int) -> None:
-    """Add members of groups of one, so that no member waits for others."""
+    """Add members to groups of one member each, so that no member waits for others."""
     protocol = join.Protocol(name="range", metadata=b"\0" * 20)
     for number in range(first, first + count):
         group = f"classic-{number}"

@@ -2,9 +2,9 @@
 
     python -m benchmarks.handlers [--seconds 1.0] [names]
 
-Frames go straight to the router, in the thread of the broker, and the responses are thrown away. Each row has the
-microseconds per request in the best of many short slices, so other load on the machine hardly disturbs it. `names` are
-names of rows, or beginnings of names.
+Frames go straight to the router, in the thread of the broker, and the responses are thrown away. Each row shows the
+microseconds per request in the best of many short slices, so that other load on the machine has little effect. `names`
+are names of rows, or beginnings of names.
 """
 
 import argparse
@@ -159,7 +159,7 @@ class Requests:
 
 
 def best(router: Router, context: Context, request: bytes, times: int) -> float:
-    """Return the seconds per request of the best slice, among those that fit into SERVER_THREAD_S."""
+    """Return the seconds per request of the best of the slices that fit into SERVER_THREAD_S."""
     route, begin_turn, found = router.route, router.broker.node.turns.begin, float("inf")
     until = time.perf_counter() + SERVER_THREAD_S
     while time.perf_counter() < until:

@@ -3,7 +3,7 @@
     python -m benchmarks.kit [--tests 200] [--runs 3]
 
 A suite of small tests runs in a process of its own, so that its figures include pytest. `per test` is the difference
-to the same suite without a broker.
+from the same suite without a broker.
 """
 
 import argparse

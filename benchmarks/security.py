@@ -4,7 +4,7 @@
 
 kafkalet and Apache Kafka 3.9 have the same listeners, certificates (P-256), users and ACLs. The client of all rows is
 this Python process, on one connection at a time. It computes the hashes of SCRAM once, so that the broker's part is
-measured. The processor time of the broker, which the client does not affect, is shown behind each figure.
+measured. Each figure is followed by the processor time of the broker, which the client does not affect.
 """
 
 import argparse

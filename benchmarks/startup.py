@@ -21,7 +21,7 @@ with kafkalet.Broker() as broker:
 
 
 def as_process(runs: int) -> float:
-    """Return the milliseconds from starting the process to its ready line."""
+    """Return the milliseconds from the start of the process to its ready line."""
     times = []
     for _ in range(runs):
         begun = time.perf_counter()

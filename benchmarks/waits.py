@@ -4,8 +4,8 @@
 
 Each run starts kafkalet in memory, kafkalet with a data directory and Apache Kafka 3.9, each of them twice: one broker
 serves client libraries first, the other one the same steps as raw requests (by_hand.py). The figures are medians in
-milliseconds. The last column is the part of the client, with kafkalet in memory: what the client takes longer than raw
-requests because it waits or computes.
+milliseconds. The last column is the client's part with kafkalet in memory: how much longer it takes than raw requests,
+because it waits or computes.
 """
 
 import argparse

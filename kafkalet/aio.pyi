@@ -384,9 +384,9 @@ class Group(Mirror):
         Without a committed offset, it is the number of records since a consumer started at the end of the log
         (`auto.offset.reset=latest`), provided that no other consumer of the topic has the same `client.id`; otherwise,
         all records of the partition count. If a connected member reads with read_committed, the lag ends at the last
-        stable offset, and is 0 if only aborted records and markers are left; in front of a record that the member can
-        read, they count, as in Kafka's tools. After it has left, the high watermark is the end, because nothing shows
-        how the group will read.
+        stable offset, and is 0 if only aborted records and markers are left; aborted records before a record that the
+        member can read count, as in Kafka's tools. After it has left, the high watermark is the end, because nothing
+        shows how the group will read.
 
         Raises KafkaError with LEADER_NOT_AVAILABLE if one of the partitions has no leader.
         """
@@ -543,9 +543,8 @@ class BrokerNode(Mirror):
     def is_running(self) -> bool:
         """Whether the broker accepts requests."""
     async def kill(self) -> None:
-        """Stop the broker as if its process was killed, although it keeps what it has written.
-
-        Since Kafka 4.1, it is not an eligible leader any more when it is started again (KIP-966).
+        """Stop the broker as if its process was killed. It keeps what it has written, but since Kafka 4.1, it is no
+        longer an eligible leader when it is started again (KIP-966).
         """
     async def start(self) -> None:
         """Start the broker again, on the same port."""

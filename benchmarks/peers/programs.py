@@ -1,6 +1,6 @@
 """Build the load generators and kfake, on first use and when their sources have changed, into `.venv/bench/`.
 
-A program that cannot be built is not fatal: the comparison says why, and leaves out the rows or the broker.
+If a program cannot be built, the comparison says why, and leaves out the rows or the broker that need it.
 """
 
 import shutil

@@ -577,7 +577,7 @@ export interface Request {
   duration_ms: number
   /** Whether it has no response yet, like a long poll. */
   is_waiting: boolean
-  /** Whether it was not answered immediately. */
+  /** Whether the broker delayed the response. */
   has_waited: boolean
   /** The size of the request. */
   size_bytes: number
@@ -585,7 +585,7 @@ export interface Request {
   topics: Array<string>
   /** The errors in the response, such as NOT_LEADER_OR_FOLLOWER. */
   errors: Array<string>
-  /** Why the broker closed the connection instead of answering, or null. */
+  /** Why the broker closed the connection instead of responding, or null. */
   closed: string | null
   /** The id of the fault that has fired on the request, or null. */
   fault: number | null
@@ -1033,7 +1033,7 @@ export class Api {
   configureTopic (name: string, body: ConfigureTopic): Promise<Topic>
 
   /**
-   * Return the current end of a topic, to wait or read only for later records: pass it as since.
+   * Return a mark of the current end of a topic. A read or wait that gets it as since skips earlier records.
    *
    * Records that replace older ones are later, too: those that follow a truncation or a restore, and all records
    * of a topic that is created again. The topic need not exist yet.
@@ -1220,7 +1220,7 @@ export class Api {
   /** Return the headers of batches in the leader's log, including those below the log start offset. */
   listBatches (name: string, partition: number, parameters?: ListBatchesQuery): Promise<Batches>
 
-  /** Compact all logs for which it is time, by Kafka's rules and the clock of the brokers. */
+  /** Compact all logs that are due, by Kafka's rules and the clock of the brokers. */
   runCleaner (body: RunCleaner): Promise<CleanerResult>
 
   /** Delete all expired segments, by the clock of the brokers. */
@@ -1238,7 +1238,7 @@ export class Api {
   /** Remove the records at and after an offset, as if a replica that lacked them had been elected leader. */
   truncateLog (name: string, partition: number, body: TruncateLog): Promise<Partition>
 
-  /** Keep the high watermark from advancing. Consumers do not see later records. */
+  /** Keep the high watermark from advancing, so that consumers do not see later records. */
   holdHighWatermark (name: string, partition: number, body: HoldHighWatermark): Promise<Partition>
 
   /** Let the high watermark advance again. If it is not held, nothing changes. */

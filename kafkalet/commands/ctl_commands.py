@@ -40,7 +40,7 @@ def document() -> Json:
 
 
 def resolved(schema: Schema) -> Schema:
-    """Return a schema, or the component that it refers to. null is left out of its types."""
+    """Return a schema, or the component that it refers to, without null among its types."""
     if "$ref" in schema:
         component: Schema = document()["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
         return component
@@ -105,7 +105,7 @@ def _text(value: Json) -> str:
 
 
 def _parsed(schema: Schema, what: str, text: str) -> Json:
-    """Return the value of a text. Raises UsageError if it is not a number, but has to be."""
+    """Return the value of a text. Raises UsageError if a number is required and the text is not one."""
     if "anyOf" in schema:
         return integer(what, text) if text.removeprefix("-").isdecimal() else text
     match schema.get("type"):
@@ -150,7 +150,7 @@ def data_fields(name: str, data: bytes) -> dict[str, Json]:
 
 
 class Given(NamedTuple):
-    """The values of a command line: the parameters and fields of the operation, and words that are none of them."""
+    """The values of a command line: the parameters and fields of the operation, and the remaining words."""
 
     path: dict[str, Json]
     query: dict[str, Json]
@@ -162,13 +162,13 @@ Run = Callable[[ControlClient, "Command", Given], Json]
 
 
 class Form(NamedTuple):
-    """How a command differs from what follows from its operation."""
+    """How a command differs from the default derived from its operation."""
 
     name: str = ""
     arguments: tuple[str, ...] = ()
-    """Optional fields that are words."""
+    """Optional fields that are given as words."""
     extra: tuple[str, ...] = ()
-    """Words that are no fields."""
+    """Words that are not fields."""
     hidden: tuple[str, ...] = ()
     """Fields that `run` sets."""
     run: Run | None = None
@@ -223,7 +223,7 @@ class Command:
 
     @cached_property
     def arguments(self) -> list[Input]:
-        """The inputs that are words."""
+        """The inputs that are given as words."""
         required = [each for each in self.inputs if each.is_required]
         return required + [each for name in self.form.arguments for each in self.inputs if each.field == name]
 
@@ -244,7 +244,7 @@ class Command:
 
     @property
     def extra(self) -> tuple[str, ...]:
-        """The words that are no fields."""
+        """The words that are not fields."""
         return (*self.form.extra, "FILE") if self.is_file else self.form.extra
 
     @property
@@ -404,7 +404,7 @@ def _send(client: ControlClient, command: Command, given: Given) -> Json:
 
 
 def _parts(records: Iterable[dict[str, Json]]) -> Iterator[list[dict[str, Json]]]:
-    """Distribute records to requests."""
+    """Distribute records among requests."""
     part: list[dict[str, Json]] = []
     size = 0
     for record in records:

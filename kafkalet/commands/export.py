@@ -1,7 +1,7 @@
 """`kafkalet export`: prepares a data directory for Apache Kafka.
 
-The directory is opened and closed by a broker of the release for which it is prepared. So it is recovered if necessary,
-and everything in it is valid in that release. Then the metadata is written as a metadata log of KRaft, and a
+A broker of the release for which the directory is prepared opens and closes it. Thus it is recovered if necessary, and
+everything in it is valid in that release. Then the metadata is written as a metadata log of KRaft, and a
 `server.properties` for each broker.
 """
 
@@ -136,7 +136,7 @@ def layout_of(directories: Sequence[str]) -> Layout:
 
 
 def _only_node_id(directory: str) -> int:
-    """Return the id of the only broker: that of the saved partitions, or of meta.properties."""
+    """Return the id of the only broker, from the saved partitions or from meta.properties."""
     saved = MetadataStore(directory).load()
     if saved is not None:
         held_by = {node_id for _, state in saved[0].all_partitions() for node_id in state.replicas}

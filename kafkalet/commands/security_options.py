@@ -1,6 +1,6 @@
 """The options of `serve` and `exec` for users, super users, ACLs and TLS.
 
-A password that is part of an option is visible in the list of processes. It can be in a file, or in an environment
+A password in an option is visible in the list of processes. Alternatively, it can be in a file, or in an environment
 variable that is named after the user: KAFKALET_PASSWORD_ALICE.
 """
 
@@ -33,7 +33,7 @@ SECURITY_OPTIONS = (
 
 
 def short_forms(given: Mapping[str, list[str]], environment: Mapping[str, str] = os.environ) -> "ShortForms | None":
-    """Return what the options ask for, or None if none of them is given. Raises UsageError."""
+    """Return the settings that the options describe, or None if none of them is given. Raises UsageError."""
     if not any(option.name.lstrip("-") in given for option in SECURITY_OPTIONS):
         return None
     from kafkalet.broker.security.short_forms import ShortForms, checked_acls

@@ -160,7 +160,7 @@ class Serve(NamedTuple):
         address: tuple[str, int] = DEFAULT_ADDRESS,
         log_level: str = "info",
     ) -> "Serve":
-        """Check the given options. `address` and `log_level` apply if no option or property sets them."""
+        """Check the given options. `address` and `log_level` are the defaults if no option or property sets them."""
         last = {name: values[-1] for name, values in given.items()}
         properties, own_properties = _properties(given)
         security = short_forms(given)
@@ -199,7 +199,7 @@ class Serve(NamedTuple):
 def _problems(
     given: Mapping[str, list[str]], last: Mapping[str, str], properties: Mapping[str, str], level: str
 ) -> Iterator[str]:
-    """Yield a message for each option that is not valid, or not without or with another one."""
+    """Yield a message for each option that is invalid, that requires another option, or that excludes one."""
     brokers = last.get("brokers", "1")
     if not brokers.isdecimal() or int(brokers) < 1:
         yield f"--brokers {brokers}: expected a number of at least 1"

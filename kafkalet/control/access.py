@@ -1,8 +1,8 @@
 """Decides who may use the control API.
 
-Without a token, the API listens on a loopback address only, and refuses requests whose Host is not a loopback name: a
-page from the internet whose name has been rebound to 127.0.0.1 sends its own name. With a token, every request to the
-API needs it. In both cases, requests of pages from other origins are refused.
+Without a token, the API listens on a loopback address only, and refuses requests whose Host is not a loopback name.
+This prevents DNS rebinding: a page from the internet whose name leads to 127.0.0.1 still sends that name. With a token,
+every request to the API needs it. In both cases, requests of pages from other origins are refused.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def _pieces(value: Json) -> Iterator[str]:
 
 
 def _has_objects(value: Json) -> bool:
-    """Whether there are objects in an object or a list, as far as its first elements tell."""
+    """Whether an object or a list contains objects, judging by its first elements."""
     items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     for each in items:
         if isinstance(each, dict) or (isinstance(each, list) and each and isinstance(each[0], dict | list)):

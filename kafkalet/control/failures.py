@@ -108,7 +108,8 @@ ERROR = Object(
 def failure_of(error: Exception, *, waits: bool = False, is_running: bool = True) -> Failure:
     """Return the response to an exception of a handler. Unexpected exceptions, which are bugs of kafkalet, are logged.
 
-    `waits` tells whether an AssertionError is the end of a wait; `is_running` whether the brokers are running.
+    `waits` is true if the operation waits, so that an AssertionError means a timeout. `is_running` tells whether the
+    brokers are running.
     """
     if isinstance(error, Refusal):
         return Failure(error.status, error.code, error.message)

@@ -9,8 +9,8 @@
         '''Remove a member from a group.'''
 
 The parameters of the function are those of the operation: in the path if the template contains them, otherwise in the
-query of a GET or DELETE, or in the body of a POST, whose description follows the template. The docstring is the
-description of the operation in the OpenAPI document.
+query of a GET or DELETE, or in the body of a POST. The description of the body follows the template. The docstring is
+the description of the operation in the OpenAPI document.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ class ControlServer:
         self.closing = threading.Event()
         self.streams = threading.BoundedSemaphore(MAX_STREAMS)
         self.uploading = threading.Lock()
-        """Held while a file is received and used, because it may have a gibibyte."""
+        """Held while a file is received and used, because a file may be as large as a gibibyte."""
         self._document: bytes | None = None
         self._http = _HttpServer(self, address)
         self.requests = RequestsInProgress(cluster._server.watchers.touch)
@@ -229,7 +229,7 @@ class _HttpServer(ThreadingHTTPServer):
 
 
 class _Connection(BaseHTTPRequestHandler):
-    """Responses the requests of one connection."""
+    """Serves the requests of one connection."""
 
     protocol_version = "HTTP/1.1"
     server_version = f"kafkalet/{VERSION}"
@@ -243,7 +243,9 @@ class _Connection(BaseHTTPRequestHandler):
         self.control = self.server.control
 
     def handle_one_request(self) -> None:
-        """Read and response a request. After an error, the connection is closed unless the whole request was read."""
+        """Read a request and respond to it. After an error, the connection is closed unless the whole request
+        was read.
+        """
         self.command = self.requestline = ""
         self.request_version = self.protocol_version
         self.close_connection = False

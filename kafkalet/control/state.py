@@ -62,7 +62,8 @@ TOPIC = Object(
 def read_topics(server: Server, names: Iterable[str] | None = None, *, internal: bool = True) -> list[Json]:
     """Return topics by name, by default all. Topics that do not exist are left out.
 
-    May be called from any thread but that of the event loop, of which each turn reads PARTITIONS_PER_TURN partitions.
+    Each turn of the event loop reads PARTITIONS_PER_TURN partitions. May be called from any thread but that of the
+    loop.
     """
     reading = _reading(server, names, internal=internal)
     found: list[Json] = []

@@ -31,7 +31,7 @@ AROUND = ("setUp", "asyncSetUp", "tearDown", "asyncTearDown")
 class KafkaTestCase(unittest.TestCase):
     """A test case with a new broker for each test: `self.kafka`.
 
-    The broker starts when the test, or its `setUp`, first uses it, and stops after `tearDown`. The error of a failed
+    The broker starts when `setUp` or the test first uses it, and stops after `tearDown`. The error of a failed
     test, subtest, `setUp` or `tearDown` has a note with a report about the broker. For coroutines, also derive
     from `unittest.IsolatedAsyncioTestCase`: `class TestOrders(KafkaTestCase, IsolatedAsyncioTestCase)`.
     """
@@ -43,7 +43,7 @@ class KafkaTestCase(unittest.TestCase):
     _has_passed = False
     """Whether the method of the test has returned."""
     _has_failed = False
-    """Whether a part of the test has failed or was skipped."""
+    """Whether a part of the test has failed or has been skipped."""
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)

@@ -25,7 +25,7 @@ _SPECIAL = frozenset(',+"\\<>;#=')
 
 
 class Access(NamedTuple):
-    """What a client needs to connect, whichever client it is."""
+    """What a client needs to connect, in a form that does not depend on the client library."""
 
     bootstrap_servers: str
     protocol: str
@@ -164,7 +164,7 @@ def _listener(cluster: EmbeddedCluster, user: str | None, mechanism: str | None,
 
 
 def _mechanism(listener: ListenerSettings, mechanism: str | None) -> str:
-    """Return the mechanism for a client: the one that is asked for, or the first enabled one."""
+    """Return the mechanism for a client: the requested one, or the first enabled one."""
     enabled = [word.strip() for word in listener.values.get("sasl.enabled.mechanisms", "").split(",")]
     known = [each for each in LOGIN_MODULES if each in enabled]
     if mechanism is None and known:

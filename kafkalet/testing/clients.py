@@ -23,7 +23,7 @@ def counted(number: int, what: str) -> str:
 
 
 def what_clients_do(cluster: EmbeddedCluster) -> list[str]:
-    """Return lines for each connected client: the requests that wait for a response, and for how long, or the last one.
+    """Return lines for each connected client: the waiting requests and how long they have waited, or the last request.
 
     Never raises an exception.
     """

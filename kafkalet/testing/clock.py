@@ -3,7 +3,7 @@
     kafka.clock.advance(hours=2)                    records, transactions and offsets are two hours older
     kafka.clock.advance(hours=2, sessions=True)     and clients have been silent for two hours
 
-Clients run in real time. If all of the broker's time jumped, they would be removed from their groups, and their
+Clients run in real time. If the broker's time jumped for them, too, they would be removed from their groups, and their
 connections would be closed. Therefore, only log time advances by default (see kafkalet/clock.py).
 """
 
@@ -58,7 +58,7 @@ class Clock(MovableClock):
         raise RuntimeError("this clock has no event loop for timers; use clock.bound_to(loop, call)")
 
     def _return_to_real_time(self) -> None:
-        """Undo all advances. The brokers must start anew after that, because their time has gone back."""
+        """Undo all advances. The brokers must then be restarted, because their time has gone back."""
         for line in (self._log_time, self._client_time):
             line.ahead_ms = line.target_ms = 0
 

@@ -52,7 +52,8 @@ def with_broker(target: Any = None, /, **options: Any) -> Any:
     The options are those of `kafkalet.Cluster`. With `brokers=2` or more, `kafka` is a `Cluster`, otherwise a `Broker`.
     It stops when the call ends. An exception gets a note with a report about it.
 
-    Raises TypeError for an unknown option, and if the function, or every `test...` method, lacks the parameter `kafka`.
+    Raises TypeError for an unknown option, and if the function, or every `test...` method of the class, lacks the
+    parameter `kafka`.
     """
     check_names("with_broker", options, NAMES)
     if target is not None:

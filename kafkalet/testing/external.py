@@ -1,9 +1,9 @@
 """A real Kafka cluster in place of kafkalet's: `pytest --kafka-external HOST:PORT` runs a test suite against it.
 
 The fixtures then provide an `ExternalCluster`, which sends and reads records with confluent-kafka. A test that uses a
-feature of kafkalet, such as faults or the clock, is skipped at the first use, with the name of the feature. The
-cluster is shared by all tests and by other programs, so tests should use `kafka_topic`. Topics that a test has created
-through these classes are deleted when it ends.
+feature of kafkalet, such as faults or the clock, is skipped at the first use, with the name of the feature. All tests
+and other programs share the cluster, so tests should use `kafka_topic`. Topics that a test has created through these
+classes are deleted when it ends.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ class ExternalCluster:
         return self._producers[codec]
 
     def until(self, look: Callable[[], T | None], what: str) -> T:
-        """Return the first value of `look` that is not None. `look` is called every 50 ms."""
+        """Call `look` every 50 ms until it returns a value other than None, and return that value."""
         deadline_s = elapsed_s() + self.timeout
         while (found := look()) is None:
             if elapsed_s() > deadline_s:
@@ -444,7 +444,9 @@ class _Standin:
 
 
 class _Change:
-    """An event that is always set: a wait looks again, and each look waits for records for POLL_S."""
+    """An event that is always set, so that a wait checks its condition again and again; each check waits for records
+    for POLL_S.
+    """
 
     def wait(self, timeout: float) -> bool:
         _pause(min(timeout, POLL_S / 10))

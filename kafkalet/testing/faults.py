@@ -304,7 +304,7 @@ def _is_default(value: object, default: object) -> bool:
 
 
 def _checked(option: FaultOption, value: Any) -> Any:
-    """Return the value of an option as the broker takes it. Raises TypeError or ValueError."""
+    """Return the value of an option in the form that the broker expects. Raises TypeError or ValueError."""
     name = option.name
     if name == "error":
         return _code(value)

@@ -125,9 +125,9 @@ class Group:
         Without a committed offset, it is the number of records since a consumer started at the end of the log
         (`auto.offset.reset=latest`), provided that no other consumer of the topic has the same `client.id`; otherwise,
         all records of the partition count. If a connected member reads with read_committed, the lag ends at the last
-        stable offset, and is 0 if only aborted records and markers are left; in front of a record that the member can
-        read, they count, as in Kafka's tools. After it has left, the high watermark is the end, because nothing shows
-        how the group will read.
+        stable offset, and is 0 if only aborted records and markers are left; aborted records before a record that the
+        member can read count, as in Kafka's tools. After it has left, the high watermark is the end, because nothing
+        shows how the group will read.
 
         Raises KafkaError with LEADER_NOT_AVAILABLE if one of the partitions has no leader.
         """

@@ -1,8 +1,8 @@
 """The lag of a group: the records left to process, according to the logs and the committed offsets.
 
-The high watermark minus the committed offset is not 0 for a consumer that has processed everything if the log ends with
-a transaction marker, because some clients (librdkafka) commit the offset after the last record that they returned.
-Therefore, the lag is 0 if there is no record left that the consumer can read.
+If the log ends with a transaction marker, the high watermark minus the committed offset may be above 0 although the
+consumer has processed everything, because some clients (librdkafka) commit the offset after the last record that they
+returned. Therefore, the lag is 0 if no record is left that the consumer can read.
 
 A consumer that starts at the end of the log commits nothing until a record arrives. Its records start at the offset
 that its client looked up at the start (ListOffsets). Clients are identified by their client ids, so two consumers with
@@ -109,7 +109,7 @@ def _partition_lag(
 def _start(place: Place, contexts: list[Context], log_end_offset: int) -> int:
     """Return the offset at which a consumer without a committed offset started, or 0 if it is unknown.
 
-    An offset beyond the end was looked up before the topic was deleted and created again.
+    An offset beyond the end is ignored: it was looked up before the topic was deleted and created again.
     """
     found = [known[place] for context in contexts if (known := context.looked_up_offsets) and place in known]
     return min((offset for offset in found if offset <= log_end_offset), default=0)

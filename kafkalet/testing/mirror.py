@@ -79,7 +79,7 @@ class Mirror:
         await self._enter("exit", kind, error, trace)
 
     async def _enter(self, name: str, *error: object) -> None:
-        """Enter or leave the context of the synchronous object, which may have an asynchronous one itself."""
+        """Enter or leave the context of the synchronous object, which may itself be an asynchronous context manager."""
         if hasattr(self.sync, f"__a{name}__"):
             await getattr(self.sync, f"__a{name}__")(*error)
         else:

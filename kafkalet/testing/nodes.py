@@ -37,9 +37,8 @@ class BrokerNode:
         self._cluster._server.call(lambda: self._cluster._server.stop_broker(self.node_id))
 
     def kill(self) -> None:
-        """Stop the broker as if its process was killed, although it keeps what it has written.
-
-        Since Kafka 4.1, it is not an eligible leader any more when it is started again (KIP-966).
+        """Stop the broker as if its process was killed. It keeps what it has written, but since Kafka 4.1, it is no
+        longer an eligible leader when it is started again (KIP-966).
         """
         server = self._cluster._server
         server.call(lambda: server.stop_broker(self.node_id, is_clean=False))

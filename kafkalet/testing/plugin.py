@@ -166,8 +166,8 @@ def kafka_cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 def kafka_session(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """Provide one broker for the test session, or for each pytest-xdist worker, on the same port.
 
-    Each test finds it as new: when a test ends, its topics, groups, faults and changes to the broker are undone, and
-    clients are disconnected. The faults of fixtures with a wider scope stay while their `with` block lasts.
+    For each test, it is like new: when a test ends, its topics, groups, faults and changes to the broker are removed,
+    and clients are disconnected. The faults of fixtures with a wider scope stay while their `with` block lasts.
     """
     with _started(request, {}) as cluster:
         request.session.stash[_SHARED] = cluster

@@ -28,7 +28,7 @@ Isolation = Literal["read_uncommitted", "read_committed"]
 SHOWN_PARTITIONS = 20
 READ_BYTES = 1 << 20
 FIRST_READ_BYTES = 1 << 14
-"""Sufficient to find out whether a record is left."""
+"""Enough bytes to find out whether a record is left."""
 _BOUNDS = {
     "read_uncommitted": StorageIsolation.HIGH_WATERMARK,
     "read_committed": StorageIsolation.LAST_STABLE,
@@ -46,7 +46,7 @@ def checked_isolation(isolation: str) -> StorageIsolation:
 
 
 def without_leader(partitions: Sequence[int], count: int) -> str:
-    """Name the partitions, of `count`, that have no leader. Return an empty string if there are none."""
+    """Say which of `count` partitions have no leader. Return an empty string if all of them have one."""
     verb = "has" if len(partitions) == 1 else "have"
     names = ", ".join(map(str, partitions[:SHOWN_PARTITIONS])) + (", ..." if len(partitions) > SHOWN_PARTITIONS else "")
     return f"{len(partitions)} of {count} partitions {verb} no leader: {names}" if partitions else ""

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from kafkalet.embedded import EmbeddedCluster
 
 MOST_REQUESTS = 20
-"""The most lines of polls, which repeat or wait, and of other requests: there may be many idle consumers."""
+"""The maximum number of lines for polls, which repeat or wait, and for other requests. Many consumers may be idle."""
 MOST_FOLDED = 2000
 """The number of requests that are searched for repetitions."""
 _DIFFERS = re.compile(r"( session=\d+)/\d+| in [\d.]+ ms(?: \(waited\))?$")
-"""What differs between repetitions of a request: the epoch of the fetch session, and the duration."""
+"""The parts that differ between repetitions of a request: the epoch of the fetch session, and the duration."""
 MOST_LAGS = 10
 """The largest number of partitions shown for a group."""
 

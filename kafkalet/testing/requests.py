@@ -102,12 +102,14 @@ class Request:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the request had no response yet when it was read from the journal, like a long poll."""
+        """Whether the request was still waiting for its response, like a long poll, when it was read from the
+        journal.
+        """
         return self._exchange.is_waiting
 
     @property
     def has_waited(self) -> bool:
-        """Whether the request was not answered immediately."""
+        """Whether the broker delayed the response, as in a long poll."""
         return self._exchange.has_waited
 
     @property

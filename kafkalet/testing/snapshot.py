@@ -9,7 +9,8 @@ A file is a tar archive of a data directory with Kafka's own files, so it can al
     empty_shop.save("shop.tar")
     kafka.restore(Snapshot.load("shop.tar"))
 
-Its first header has a checksum of all files, so that a file that was cut off, even between two entries, is refused.
+The first header of the archive contains a checksum of all files, so that a truncated archive is refused, even if it
+ends between two entries.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ DIRECTORIES = "KAFKALET.directories"
 CHECKSUM = "KAFKALET.checksum"
 
 _NAME = re.compile(r"(?!.*(^|/)\.\.?(/|$))[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*")
-"""The path of a file in a data directory. On no system does it lead out of the directory or to a device."""
+"""The path of a file in a data directory. It must not lead out of the directory or to a device on any system."""
 
 
 class Snapshot:

@@ -466,7 +466,7 @@ class Topic:
         return self._cluster._server.leadership.leader_of(self.name, partition)
 
     def _refused(self, partition: int, error: KafkaError, written: Iterable[int] = ()) -> KafkaError:
-        """Return the error of an append to a partition, after others have been written."""
+        """Return the error of an append to a partition after other partitions have been written."""
         names = ", ".join(f"{self.name}-{index}" for index in sorted(written))
         text = f"{self.name}-{partition}: {str(error).removeprefix(f'{error.code.name}: ')}"
         return KafkaError(error.code, f"{text}; records were appended to {names}" if names else text)
@@ -838,7 +838,9 @@ class _Reading:
         return found if self._from_ms is None else [record for record in found if record.timestamp >= self._from_ms]
 
     def _read_unless_replaced(self) -> list[Record] | None:
-        """Return None if the topic changed in the meantime, so that records of two histories may have been read."""
+        """Read the new records. Return None if the topic has changed in the meantime, because the records may then be
+        from two histories.
+        """
         identity, ends = self._topic._extent(self._isolation)
         if self._only is not None and ends and self._only not in ends:
             raise ValueError(f"partition {self._only} does not exist; topic {self._topic.name} has {len(ends)}")
@@ -927,8 +929,8 @@ class _Wanted:
     def closest_first(self, records: Sequence[Record]) -> list[Record]:
         """Sort records by similarity to the wanted one, and equally similar ones from newest to oldest.
 
-        Comparing takes long, so that of many records, only the last ones are compared, and the last ones with the same
-        key or value.
+        Comparing takes long. Of many records, only the last ones are compared, and the last ones with the same key or
+        value.
         """
         if len(records) > COMPARED_RECORDS:
             older = [record for record in records[:-COMPARED_RECORDS] if self._resembles(record)]
@@ -970,7 +972,9 @@ def _name(function: Callable[..., object]) -> str:
 
 
 def _ratio(wanted: bytes | None, found: bytes | None) -> float:
-    """Return the similarity of two values, from 0 to 1, or 2 if they are equal. Only 500 bytes are compared."""
+    """Return the similarity of two values, from 0 to 1, or 2 if they are equal. Only the first 500 bytes are
+    compared.
+    """
     if wanted is None or found is None:
         return 2.0 if wanted is found else 0.0
     return 2.0 if wanted == found else SequenceMatcher(None, wanted[:500], found[:500], autojunk=False).ratio()

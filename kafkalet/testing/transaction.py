@@ -337,9 +337,8 @@ class _Coordination:
         self._timeout = timeout
 
     def ask(self, start: Callable[[TransactionCoordinator], Delayed[Result]]) -> Result:
-        """Call `start` with the coordinator, and return the result.
-
-        While the coordinator is busy or missing, `start` is called again after each change of the cluster.
+        """Call `start` with the coordinator, and return the result. While the coordinator is busy or missing, repeat
+        the call after each change of the cluster.
         """
         __tracebackhide__ = True
         results: list[Result] = []

@@ -27,7 +27,9 @@ cancelled: ContextVar[threading.Event | None] = ContextVar("cancelled", default=
 
 
 class WaitCancelled(Exception):
-    """The task that awaits this wait was cancelled (kafkalet.aio), or its client has gone (kafkalet.control)."""
+    """The asyncio task that called this wait was cancelled (kafkalet.aio), or its client has disconnected
+    (kafkalet.control).
+    """
 
 
 def wait(

@@ -91,7 +91,7 @@ def _find(path: str) -> tuple[str, ast.ClassDef | Function]:
 
 
 def _ancestors(module: str, node: ast.ClassDef) -> Iterator[tuple[str, ast.ClassDef]]:
-    """Yield a class and those of our classes from which it inherits."""
+    """Yield a class, and the classes of kafkalet from which it inherits."""
     yield module, node
     for name in [ast.unparse(base).partition("[")[0] for base in node.bases]:
         for other in [module, *_imported_from(module, name)] if name.isidentifier() else []:

@@ -37,7 +37,7 @@ def pages() -> list[Path]:
 
 
 def up_to_date(text: str) -> str:
-    """Return the text of a page with its generated parts as they should be."""
+    """Return the text of a page, with its generated parts brought up to date."""
     return BLOCK.sub(lambda block: f"<!-- generated: {block[1]} -->\n{_content(block[1])}\n<!-- end -->", text)
 
 

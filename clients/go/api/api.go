@@ -771,7 +771,7 @@ type Request struct {
 	// Whether it has no response yet, like a long poll.
 	IsWaiting bool `json:"is_waiting"`
 
-	// Whether it was not answered immediately.
+	// Whether the broker delayed the response.
 	HasWaited bool `json:"has_waited"`
 
 	// The size of the request.
@@ -783,7 +783,7 @@ type Request struct {
 	// The errors in the response, such as NOT_LEADER_OR_FOLLOWER.
 	Errors []string `json:"errors"`
 
-	// Why the broker closed the connection instead of answering, or null.
+	// Why the broker closed the connection instead of responding, or null.
 	Closed *string `json:"closed"`
 
 	// The id of the fault that has fired on the request, or null.
@@ -1251,7 +1251,8 @@ func (api API) ConfigureTopic(name string, body ConfigureTopic) Topic {
 	return result
 }
 
-// MarkTopic: return the current end of a topic, to wait or read only for later records: pass it as since.
+// MarkTopic: return a mark of the current end of a topic. A read or wait that gets it as since skips earlier
+// records.
 //
 // Records that replace older ones are later, too: those that follow a truncation or a restore, and all
 // records of a topic that is created again. The topic need not exist yet.
@@ -1723,7 +1724,7 @@ func (api API) ListBatches(name string, partition int64, parameters ListBatchesQ
 	return result
 }
 
-// RunCleaner: compact all logs for which it is time, by Kafka's rules and the clock of the brokers.
+// RunCleaner: compact all logs that are due, by Kafka's rules and the clock of the brokers.
 func (api API) RunCleaner(body RunCleaner) CleanerResult {
 	api.T.Helper()
 	var result CleanerResult
@@ -1774,7 +1775,7 @@ func (api API) TruncateLog(name string, partition int64, body TruncateLog) Parti
 	return result
 }
 
-// HoldHighWatermark: keep the high watermark from advancing. Consumers do not see later records.
+// HoldHighWatermark: keep the high watermark from advancing, so that consumers do not see later records.
 func (api API) HoldHighWatermark(name string, partition int64, body HoldHighWatermark) Partition {
 	api.T.Helper()
 	var result Partition

@@ -49,7 +49,7 @@ def run_cleaner(
         bool, "Whether to roll the active segments of compacted topics first. The active segment is never compacted."
     ] = False,
 ) -> Json:
-    """Compact all logs for which it is time, by Kafka's rules and the clock of the brokers."""
+    """Compact all logs that are due, by Kafka's rules and the clock of the brokers."""
     return {"cleaned": [each._asdict() for each in call.cluster.run_cleaner(roll=roll)]}
 
 

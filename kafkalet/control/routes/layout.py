@@ -94,7 +94,7 @@ def hold_high_watermark(
     partition: Partition,
     at: Annotated[Int64 | None, "The offset. The default is the current high watermark."] = None,
 ) -> None:
-    """Keep the high watermark from advancing. Consumers do not see later records."""
+    """Keep the high watermark from advancing, so that consumers do not see later records."""
     topic.hold_high_watermark(at, partition)
 
 

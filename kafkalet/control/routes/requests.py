@@ -47,11 +47,11 @@ REQUEST = Object(
     Field("time_ms", Integer(), "When the broker received it, in milliseconds since 1970, by the machine's clock."),
     Field("duration_ms", Number(0, float(1 << 53)), "The time until the response, or until now while it waits."),
     Field("is_waiting", Boolean(), "Whether it has no response yet, like a long poll."),
-    Field("has_waited", Boolean(), "Whether it was not answered immediately."),
+    Field("has_waited", Boolean(), "Whether the broker delayed the response."),
     Field("size_bytes", Integer(0), "The size of the request."),
     Field("topics", ListOf(Text()), "The topics that the request or the response names."),
     Field("errors", ListOf(Text()), "The errors in the response, such as `NOT_LEADER_OR_FOLLOWER`."),
-    Field("closed", Nullable(Text()), "Why the broker closed the connection instead of answering, or null."),
+    Field("closed", Nullable(Text()), "Why the broker closed the connection instead of responding, or null."),
     Field("fault", Nullable(Integer(1)), "The id of the fault that has fired on the request, or null."),
     Field("text", Text(), "The request and its response on one line."),
     Field(

@@ -87,7 +87,7 @@ def configure_topic(
 
 @routes.get("/v1/topics/{name}/mark", response=MARK)
 def mark_topic(call: Call, name: fields.Name) -> Json:
-    """Return the current end of a topic, to wait or read only for later records: pass it as `since`.
+    """Return a mark of the current end of a topic. A read or wait that gets it as `since` skips earlier records.
 
     Records that replace older ones are later, too: those that follow a truncation or a restore, and all records of a
     topic that is created again. The topic need not exist yet.

@@ -89,7 +89,7 @@ class Listed(NamedTuple):
     def is_being_replaced(self) -> bool:
         """Return whether a broker is replacing segments of the log by a compacted one.
 
-        It answers from the new segment as soon as its name ends with .swap, but renames the old ones only afterwards
+        It reads the new segment as soon as its name ends with .swap, but renames the old ones only afterwards
         (LocalLog.replaceSegments).
         """
         return bool(self.inodes) and any(os.path.exists(segment.path + SWAP) for segment in self.prepared.log.segments)

@@ -162,8 +162,9 @@ class LiveBroker:
                 raise last
 
     def _anybody(self) -> list[Address]:
-        """Return the addresses to ask for metadata: first connected brokers, then other known brokers, then the
-        bootstrap servers."""
+        """Return the addresses for Metadata requests: first connected brokers, then other known brokers, then the
+        bootstrap servers.
+        """
         connected = [address for address, connection in self._connections.items() if connection.is_open]
         return list(dict.fromkeys([*connected, *self.metadata.brokers.values(), *self._bootstrap]))
 
@@ -174,7 +175,7 @@ class LiveBroker:
         return Patience(self.settings, self._clock)
 
     def connection(self, address: Address) -> Connection:
-        """Return the shared connection to an address. Use it only for requests that are answered immediately."""
+        """Return the shared connection to an address. Use it only for requests that get an immediate response."""
         connection = self._connections.get(address)
         if connection is None or not connection.is_open:
             connection = self._connections[address] = Connection(address, self.settings)

@@ -1,8 +1,8 @@
 """One connection to a broker.
 
-Kafka answers the requests on a connection in order, so any number of them may be in flight. `send` and `receive` rely
-on that order. A caller that sends many requests before it receives the responses must ensure that the requests fit into
-the socket buffers.
+Kafka responds to the requests on a connection in order, so any number of them may be in flight. `send` and `receive`
+rely on that order. A caller that sends many requests before it receives the responses must ensure that the requests fit
+into the socket buffers.
 
 Bytes are received into a small read-ahead buffer, so that many small responses need few system calls. For each larger
 frame, a bytearray of its exact size is allocated, and the rest of the frame is received directly into it; after that,

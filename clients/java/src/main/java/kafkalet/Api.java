@@ -140,7 +140,8 @@ public final class Api {
     }
 
     /**
-     * Return the current end of a topic, to wait or read only for later records: pass it as since.
+     * Return a mark of the current end of a topic. A read or wait that gets it as since skips earlier
+     * records.
      *
      * <p>Records that replace older ones are later, too: those that follow a truncation or a restore, and all
      * records of a topic that is created again. The topic need not exist yet.
@@ -437,7 +438,7 @@ public final class Api {
         return new Batches(map(control.control("GET", "/v1/topics/" + encoded(name) + "/partitions/" + encoded(partition) + "/batches" + query(parameters), null)));
     }
 
-    /** Compact all logs for which it is time, by Kafka's rules and the clock of the brokers. */
+    /** Compact all logs that are due, by Kafka's rules and the clock of the brokers. */
     public CleanerResult runCleaner(RunCleaner body) {
         return new CleanerResult(map(control.control("POST", "/v1/cleaner/run", body.json)));
     }
@@ -470,7 +471,7 @@ public final class Api {
         return new Partition(map(control.control("POST", "/v1/topics/" + encoded(name) + "/partitions/" + encoded(partition) + "/truncate", body.json)));
     }
 
-    /** Keep the high watermark from advancing. Consumers do not see later records. */
+    /** Keep the high watermark from advancing, so that consumers do not see later records. */
     public Partition holdHighWatermark(String name, long partition, HoldHighWatermark body) {
         return new Partition(map(control.control("POST", "/v1/topics/" + encoded(name) + "/partitions/" + encoded(partition) + "/hold-high-watermark", body.json)));
     }
@@ -1979,7 +1980,7 @@ public final class Api {
             return get("is_waiting", value -> (Boolean) value);
         }
 
-        /** Whether it was not answered immediately. */
+        /** Whether the broker delayed the response. */
         public boolean hasWaited() {
             return get("has_waited", value -> (Boolean) value);
         }
@@ -1999,7 +2000,7 @@ public final class Api {
             return get("errors", value -> list(value, each -> (String) each));
         }
 
-        /** Why the broker closed the connection instead of answering, or null. */
+        /** Why the broker closed the connection instead of responding, or null. */
         public String closed() {
             return get("closed", value -> (String) value);
         }
