@@ -145,12 +145,12 @@ export function create(section) {
     return undefined;
   }
 
-  /** Read the records after those that are shown, or all again if these no longer exist. */
+  /** Read the records after those that are shown. Read these again first if they may no longer exist. */
   async function readMore() {
     if (isReading || read === null) return;
     if (identity() !== log) {
       await readFirst();
-      if (!following.checked || !hasMore) return;
+      if (!hasMore) return;
     }
     isReading = true;
     const asked = read;
