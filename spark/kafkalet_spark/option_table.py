@@ -6,8 +6,8 @@
     AUDIT     flags of `audit`
 
 Options of READ and FOLLOW that Spark's Kafka source also has (KafkaSourceProvider) have the same names and meaning;
-spark/tests/spark/test_spark_parity.py runs them on both. A test compares the tables in docs/pipeline.md with these
-rows.
+spark/tests/spark/test_spark_parity.py runs them on both. The tables in docs/pipeline.md are
+generated from these rows.
 """
 
 from __future__ import annotations

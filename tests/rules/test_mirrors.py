@@ -115,6 +115,7 @@ ELSEWHERE: dict[str, str] = {
     "recording.rights": "test_golden.py",
     "reference.configuration": "reference/test_pages.py",
     "reference.releases": "reference/test_pages.py",
+    "reference.spark_options": "reference/test_pages.py",
     "reference.states": "reference/test_pages.py",
     "directory_origin": "test_source.py",
     "origin": "test_source.py",

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from . import api, configuration, recorded_errors, releases, rules, scenarios, sources, states
+from . import api, configuration, recorded_errors, releases, rules, scenarios, sources, spark_options, states
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = "python -m tools.reference"
@@ -20,6 +20,7 @@ BLOCKS: dict[str, Callable[..., str]] = {
     "differences": releases.differences,
     "served": releases.served,
     "not-served": releases.not_served,
+    "spark-options": spark_options.table,
     "states": states.states,
     "rules": rules.table,
     "recipes": sources.recipes,

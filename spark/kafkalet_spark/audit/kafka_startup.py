@@ -1,7 +1,7 @@
 """What Apache Kafka does about each fault on its next start.
 
 The reactions were observed by starting Apache Kafka 3.9.2 in KRaft mode on damaged copies of its own log directory;
-docs/pipeline.md has a table of them. They may depend on how the broker was last shut down:
+docs/damaged-directories.md has a table of them. They may depend on how the broker was last shut down:
 
     after a clean shutdown     Kafka trusts all segments
     after an unclean shutdown  Kafka recovers the segment that contains the recovery point, and all later ones: it

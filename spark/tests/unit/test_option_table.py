@@ -1,49 +1,9 @@
 """`kafkalet_spark.option_table`: the rows from which parsing, flags, --help and the documentation are derived."""
 
-from collections.abc import Iterable
-
 import pytest
 
-from kafkalet_spark.commands.command_line import (
-    COMMON,
-    DUMP_INPUT,
-    DUMP_OUTPUT,
-    LOAD_COLUMNS,
-    LOAD_INPUT,
-    LOAD_OUTPUT,
-)
-from kafkalet_spark.option_table import AUDIT, FOLLOW, READ, WRITE
 from kafkalet_spark.option_types import Option
-from tests.source import ROOT
-
-DOCUMENT = ROOT / "docs" / "pipeline.md"
-TABLES = {
-    "READ": READ,
-    "FOLLOW": FOLLOW,
-    "WRITE": WRITE,
-    "COMMON": COMMON,
-    "LOAD": LOAD_INPUT + LOAD_COLUMNS + LOAD_OUTPUT,
-    "DUMP": DUMP_INPUT + DUMP_OUTPUT,
-    "AUDIT": AUDIT,
-}
-OF_SPARK = {"READ", "FOLLOW", "WRITE"}
-
-
-def documented(options: Iterable[Option], *, as_flags: bool) -> str:
-    """Return the table in docs/pipeline.md."""
-    lines = ["| option | default | |", "|---|---|---|"]
-    for option in options:
-        name = f"{option.flag_name} {option.takes}".strip() if as_flags else option.name
-        default = "" if option.default is None else f"`{option.default}`"
-        text = f"{option.help}. {option.more}" if option.more else option.help
-        lines.append(" | ".join(("| `" + name + "`", default, text + " |")).replace("|  |", "| |"))
-    return "\n".join(lines) + "\n"
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_documentation_has_the_table_of_options(name: str) -> None:
-    table = documented(TABLES[name], as_flags=name not in OF_SPARK)
-    assert table in DOCUMENT.read_text(), f"docs/pipeline.md has another table of {name}; it should be:\n\n{table}"
+from tools.reference.spark_options import TABLES
 
 
 @pytest.mark.parametrize("name", TABLES)
