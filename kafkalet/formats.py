@@ -35,6 +35,7 @@ from struct import error as StructError
 from typing import NamedTuple
 
 from kafkalet.protocol.records.crc32c import crc32c
+from kafkalet.units import counted
 
 LOG_START_OFFSETS = "log-start-offset-checkpoint"
 HIGH_WATERMARKS = "replication-offset-checkpoint"
@@ -130,7 +131,7 @@ def _checkpoint_lines(data: bytes, fields: int) -> list[tuple[int, list[str]]]:
     entries = [(position, line.split()) for position, line in lines[2:] if line.strip()]
     position, count = lines[1]
     if len(entries) != _number(count, position):
-        raise Malformed(position, f"declares {count[:20]} entries but has {len(entries)}")
+        raise Malformed(position, f"has {counted(len(entries), 'entry', 'entries')}, but declares {count[:20]}")
     for position, entry in entries:
         if len(entry) != fields:
             raise Malformed(position, f"has a line of {len(entry)} fields instead of {fields}")
@@ -224,7 +225,7 @@ def snapshot_entries(data: bytes) -> memoryview:
     try:
         version, crc, count = _SNAPSHOT_HEADER.unpack_from(data)
     except StructError:
-        raise Malformed(len(data), f"{len(data)} bytes are less than a header") from None
+        raise Malformed(len(data), f"{counted(len(data), 'byte')}, less than a header") from None
     if version != SNAPSHOT_VERSION:
         raise Malformed(0, f"version {version} is unknown")
     if crc != crc32c(data[_CRC_COVERS_FROM:]):
@@ -232,7 +233,9 @@ def snapshot_entries(data: bytes) -> memoryview:
     size_bytes = count * PRODUCER_ENTRY.size_bytes
     rest = len(data) - _SNAPSHOT_HEADER.size
     if count < 0 or rest < size_bytes:
-        raise Malformed(_SNAPSHOT_HEADER.size, f"{rest} bytes are too short for {count} entries")
+        raise Malformed(
+            _SNAPSHOT_HEADER.size, f"{counted(rest, 'byte')}, too few for {counted(count, 'entry', 'entries')}"
+        )
     return memoryview(data)[_SNAPSHOT_HEADER.size : _SNAPSHOT_HEADER.size + size_bytes]
 
 

@@ -1,5 +1,6 @@
 """Numbers, sizes, durations and times as text for people."""
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 
@@ -33,6 +34,12 @@ def duration(ms: float) -> str:
 def counted(count: int, noun: str, plural: str = "") -> str:
     """Return a number with a noun, as in `1 file` or `2,000 files`."""
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+
+
+def named(noun: str, items: Iterable[object]) -> str:
+    """Return items with their noun, as in `broker 1`, `brokers 1, 2` or `no broker`."""
+    texts = [*map(str, items)]
+    return f"{noun}{'s' if len(texts) > 1 else ''} {', '.join(texts)}" if texts else f"no {noun}"
 
 
 def utc(ms: float) -> str:

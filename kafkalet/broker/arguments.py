@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from kafkalet.properties import as_text
 from kafkalet.protocol.errors import KafkaError
+from kafkalet.units import counted
 
 DataDir = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 """A data directory, or several."""
@@ -106,7 +107,8 @@ def racks(given: Sequence[str] | None, brokers: int) -> list[str] | None:
     if isinstance(given, (str, bytes)):
         raise TypeError(f"racks must be a list with the rack of each broker, not {shown(given)}")
     if len(given) != brokers:
-        raise ValueError(f"racks has {len(given)} racks for {brokers} brokers; give one for each broker")
+        found = f"{counted(len(given), 'rack')} for {counted(brokers, 'broker')}"
+        raise ValueError(f"racks has {found}; give one for each broker")
     return [text("a rack", rack) for rack in given]
 
 

@@ -24,6 +24,7 @@ from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.file_system import DISK, FileSystem
 from kafkalet.tasks.turns import Turns
 from kafkalet.tasks.workers import Workers
+from kafkalet.units import counted, named
 
 from .broker_server import BrokerServer
 from .cluster.controller import Controller
@@ -279,7 +280,7 @@ class Server:
         if state.leader != node_id:
             raise KafkaError(
                 Code.PREFERRED_LEADER_NOT_AVAILABLE,
-                f"broker {node_id} cannot lead {name}-{index}; the in-sync replicas are {_listed(state.isr)}",
+                f"broker {node_id} cannot lead {name}-{index}; in-sync replicas: {_listed(state.isr)}",
             )
         self.controller.save()
 
@@ -320,9 +321,7 @@ class Server:
     def check_node(self, node_id: int) -> None:
         """Raise ValueError unless the broker, running or stopped, belongs to this cluster."""
         if node_id not in self.node_ids:
-            raise ValueError(
-                f"broker {node_id} does not exist; the brokers of this cluster are {_listed(self.node_ids)}"
-            )
+            raise ValueError(f"broker {node_id} does not exist; this cluster has {named('broker', self.node_ids)}")
 
     def addresses_of_listeners(self) -> dict[str, list[Endpoint]]:
         """Return the addresses of the running brokers, keyed by listener, in the order of the property `listeners`."""
@@ -411,13 +410,13 @@ class Server:
         from .cluster.cluster_image import ClusterImage
 
         if away := self.stopped:
-            raise RuntimeError(f"broker {_listed(away)} is stopped; a snapshot needs all brokers of the cluster")
+            raise RuntimeError(f"a snapshot needs all brokers of the cluster; stopped: {_listed(away)}")
         files = {FILE: StoredFile(MetadataStore.encode(self.metadata, self.controller.producer_ids.next_id))}
         for node_id, node in self.nodes.items():
             folder = "" if self._brokers == 1 else f"{log_folder(node_id)}/"
             if node.directories.offline:
                 raise RuntimeError(
-                    f"log directory {_listed(node.directories.offline)} is offline; a snapshot needs all directories"
+                    f"a snapshot needs all log directories; offline: {_listed(node.directories.offline)}"
                 )
             for place, directory in enumerate(node.directories):
                 prefix = (further_prefix(place) if place else "") + folder
@@ -706,9 +705,9 @@ class Server:
         )
         if count:
             _LOG.warning(
-                "%d partitions have no leader, because their in-sync replicas belong to stopped brokers; "
+                "%s without a leader, because the in-sync replicas belong to stopped brokers; "
                 "unclean.leader.election.enable=true lets the replicas here lead",
-                count,
+                counted(count, "partition"),
             )
 
     def _largest_producer_id(self) -> int:

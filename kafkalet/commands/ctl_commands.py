@@ -18,6 +18,7 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from kafkalet.control.client import ControlClient, ControlError, Json
+from kafkalet.units import counted
 
 from .command_line import Failure, Option, UsageError, print_line, split
 
@@ -394,7 +395,7 @@ def _send(client: ControlClient, command: Command, given: Given) -> Json:
             sent = send(records)
         except ControlError as error:
             if count:
-                error.message += f"; the first {count} records were sent"
+                error.message += f"; {counted(count, 'record')} sent before"
             raise
         count += len(sent)
         for partition, offset in ((each["partition"], each["offset"]) for each in sent):

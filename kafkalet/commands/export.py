@@ -29,6 +29,7 @@ from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.file_system import DISK
 from kafkalet.storage.files import Files, explain
 from kafkalet.storage.identity import IdentityRefused, read_identity
+from kafkalet.units import counted
 
 from .command_line import Failure, Option, UsageError, parse, print_line
 
@@ -83,7 +84,8 @@ def _options(given: dict[str, list[str]]) -> Export:
     if not data_dirs:
         raise UsageError("--data-dir is missing; it names the directory to prepare for Apache Kafka")
     if to and len(to) != len(data_dirs):
-        raise UsageError(f"--to is given {len(to)} times, --data-dir {len(data_dirs)} times; name a copy for each")
+        copies, directories = counted(len(to), "time"), counted(len(data_dirs), "time")
+        raise UsageError(f"--to is given {copies}, --data-dir {directories}; name a copy for each")
     try:
         release = Release.of(*given.get("kafka-version", [LAST]))
     except UnknownRelease as error:

@@ -29,6 +29,7 @@ from kafkalet.protocol.records.batch import (
 )
 from kafkalet.protocol.records.crc32c import crc32c
 from kafkalet.storage.file_system import DISK, READ
+from kafkalet.units import counted
 
 WINDOW_BYTES = 1 << 20
 MAX_ENTRY_BYTES = 256 << 20
@@ -130,7 +131,7 @@ def entries(file: ReadOnlyFile, position: int = 0, *, heads: bool = False) -> It
 def _reason_against(window: bytes, at: int, left: int) -> str | None:
     """Return why no complete entry begins at `at` in `window`; None if one does. `left` bytes are left in the file."""
     if left < LOG_OVERHEAD:
-        return f"{left} bytes are too short for an entry"
+        return f"{counted(left, 'byte')}, too few for an entry"
     if len(window) - at < min(left, UP_TO_MAGIC):
         return "the file became shorter while it was read"
     (length,) = INT32.unpack_from(window, at + LENGTH_AT)
@@ -156,7 +157,7 @@ def _zeros(file: ReadOnlyFile, position: int, end: int) -> str | None:
         if not data or data.strip(b"\0"):
             return None
         at += len(data)
-    return f"{end - position} bytes are zeros"
+    return f"{counted(end - position, 'byte')} of zeros"
 
 
 def _next_batch(file: ReadOnlyFile, position: int, next_offset: int) -> int:

@@ -24,6 +24,7 @@ from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.records.batch import LOG_APPEND_TIME, NO_TIMESTAMP, Batch
 from kafkalet.protocol.records.control import ControlType, control_type, read_end_marker
 from kafkalet.protocol.records.walk import walk_records
+from kafkalet.units import counted
 
 from .faults import Report
 from .index_file import IndexEntry, IndexFile
@@ -215,7 +216,7 @@ class _SegmentCheck:
         size = found.end - found.position
         after = "" if found.end == self.file.size else f"; the next intact batch begins at byte {found.end}"
         self.report.fault(
-            self.path, found.position, "unreadable", f"{size:,} bytes are no entries: {found.reason}{after}"
+            self.path, found.position, "unreadable", f"{counted(size, 'byte')} without entries: {found.reason}{after}"
         )
         self.state.complete_since = 1 << 63
 

@@ -17,11 +17,6 @@ MOST_CHARS = 300
 """Longer lines are truncated."""
 
 
-def counted(number: int, what: str) -> str:
-    """Return a number with its noun, as in `1 time` or `2 times`."""
-    return f"{number} {what}{'' if number == 1 else 's'}"
-
-
 def what_clients_do(cluster: EmbeddedCluster) -> list[str]:
     """Return lines for each connected client: the waiting requests and how long they have waited, or the last request.
 

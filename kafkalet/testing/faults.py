@@ -27,8 +27,8 @@ from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages import response_type
 from kafkalet.protocol.releases import versions_of
 from kafkalet.suggestions import did_you_mean
+from kafkalet.units import counted
 
-from .clients import counted
 from .waiting import wait
 
 if TYPE_CHECKING:

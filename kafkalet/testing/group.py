@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar, overload
 
 from kafkalet.broker import arguments
 from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.units import counted
 
-from .clients import MOST_LINES, counted, limited
+from .clients import MOST_LINES, limited
 from .lag import PartitionLag, UnknownLag, group_lag
 from .record import Time, milliseconds
 from .waiting import timeout_s, wait

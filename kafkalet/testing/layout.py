@@ -10,7 +10,7 @@ and KafkaError with UNKNOWN_TOPIC_OR_PARTITION if the partition does not exist.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from kafkalet.broker import arguments
@@ -21,6 +21,7 @@ from kafkalet.protocol.records.codecs import Codec
 from kafkalet.protocol.records.control import ControlType, EndMarker, build_end_marker
 from kafkalet.protocol.records.record import Record
 from kafkalet.suggestions import did_you_mean
+from kafkalet.units import named
 
 from .hold import Hold
 
@@ -355,7 +356,8 @@ def move_leader(cluster: EmbeddedCluster, topic: str, to: int, partition: int = 
     def run() -> None:
         state = server.metadata.existing_partition(topic, partition)
         if to not in state.replicas:
-            raise ValueError(f"broker {to} has no replica of {topic}-{partition}; brokers {_listed(state.replicas)} do")
+            there = named("broker", state.replicas)
+            raise ValueError(f"broker {to} has no replica of {topic}-{partition}; its replicas are on {there}")
         if unclean and to not in state.isr:
             node = server.nodes.get(to)
             if node is None:
@@ -376,7 +378,7 @@ def take_offline(cluster: EmbeddedCluster, topic: str, partition: int = 0, broke
         online = [id_ for id_, node in server.nodes.items() if (topic, partition) in node.partitions]
         chosen = [id_ for id_ in online if broker in (None, id_)]
         if not chosen:
-            raise ValueError(f"{_replica(topic, partition, broker)} is online; brokers {_listed(online)} have one")
+            raise ValueError(f"{_replica(topic, partition, broker)} is online{_elsewhere(online)}")
         for node_id in sorted(
             chosen, key=lambda id_: id_ == state.leader
         ):  # the leader last, so that there is one election
@@ -405,7 +407,7 @@ def bring_online(cluster: EmbeddedCluster, topic: str, partition: int = 0, broke
         offline = [id_ for id_, node in server.nodes.items() if (topic, partition) in node.offline]
         chosen = [id_ for id_ in offline if broker in (None, id_)]
         if not chosen:
-            raise ValueError(f"{_replica(topic, partition, broker)} is offline; brokers {_listed(offline)} have one")
+            raise ValueError(f"{_replica(topic, partition, broker)} is offline{_elsewhere(offline)}")
         for node_id in chosen:
             node = server.nodes[node_id]
             del node.offline[topic, partition]
@@ -420,6 +422,10 @@ def _replica(topic: str, partition: int, broker: int | None) -> str:
     return f"no replica of {topic}-{partition}" + ("" if broker is None else f" on broker {broker}")
 
 
+def _elsewhere(brokers: Sequence[int]) -> str:
+    return f"; there is one on {named('broker', brokers)}" if brokers else ""
+
+
 def shrink_isr(cluster: EmbeddedCluster, topic: str, brokers: Sequence[int], partition: int = 0) -> Hold:
     """Remove followers from the in-sync replicas; see `Topic.shrink_isr`."""
     if not brokers:
@@ -432,8 +438,8 @@ def shrink_isr(cluster: EmbeddedCluster, topic: str, brokers: Sequence[int], par
         for broker in brokers:
             if broker not in leader.followers:
                 raise ValueError(
-                    f"broker {broker} is not a follower of {topic}-{partition}; its leader is broker {leader.node_id}, "
-                    f"its followers are brokers {_listed(leader.followers)}"
+                    f"broker {broker} is not a follower of {topic}-{partition}, which has leader {leader.node_id} and "
+                    f"{named('follower', leader.followers)}"
                 )
         cluster._server.leadership.shrink_isr(leader, brokers)
         cluster._server.controller.save()
@@ -441,7 +447,7 @@ def shrink_isr(cluster: EmbeddedCluster, topic: str, brokers: Sequence[int], par
     _call(cluster, partition, run)
     return Hold(
         cluster,
-        f"followers {_listed(brokers)} of {topic}-{partition} are out of sync",
+        f"{named('follower', brokers)} of {topic}-{partition} out of sync",
         lambda: expand_isr(cluster, topic, partition),
     )
 
@@ -460,7 +466,3 @@ def expand_isr(cluster: EmbeddedCluster, topic: str, partition: int = 0) -> None
 def _call(cluster: EmbeddedCluster, partition: int, run: Callable[[], None]) -> None:
     arguments.number("partition", partition)
     cluster._server.call(run)
-
-
-def _listed(node_ids: Iterable[int]) -> str:
-    return ", ".join(map(str, node_ids)) or "none"

@@ -17,6 +17,7 @@ from kafkalet.protocol.records.record import Record as StoredRecord
 from kafkalet.storage.values import AbortedTransaction
 from kafkalet.storage.values import Isolation as StorageIsolation
 from kafkalet.suggestions import did_you_mean
+from kafkalet.units import counted
 
 from .record import Headers, Record
 
@@ -49,7 +50,7 @@ def without_leader(partitions: Sequence[int], count: int) -> str:
     """Say which of `count` partitions have no leader. Return an empty string if all of them have one."""
     verb = "has" if len(partitions) == 1 else "have"
     names = ", ".join(map(str, partitions[:SHOWN_PARTITIONS])) + (", ..." if len(partitions) > SHOWN_PARTITIONS else "")
-    return f"{len(partitions)} of {count} partitions {verb} no leader: {names}" if partitions else ""
+    return f"{len(partitions)} of {counted(count, 'partition')} {verb} no leader: {names}" if partitions else ""
 
 
 class _Chunk(NamedTuple):

@@ -21,8 +21,8 @@ from kafkalet.clock import elapsed_s
 from kafkalet.protocol.api import BY_TITLE
 from kafkalet.protocol.errors import Code
 from kafkalet.suggestions import did_you_mean
+from kafkalet.units import counted
 
-from .clients import counted
 from .waiting import timeout_s, wait
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.build import build_batch
 from kafkalet.protocol.records.codecs import Codec
 from kafkalet.protocol.records.record import Record as StoredRecord
+from kafkalet.units import counted
 
-from .clients import counted
 from .reading import Isolation, PartitionReader, checked_isolation, without_leader
 from .record import (
     ANY,
@@ -747,9 +747,10 @@ class Topic:
 
         def failure() -> str:
             what = f"{'' if exactly is None else 'exactly '}{counted(least, 'record')}{wanted}"
-            got = (
-                f"{len(matching)} of the {len(arrived)} records in the topic match" if arrived else "no record arrived"
-            )
+            got = f"{len(matching)} of the {len(arrived)} records in the topic match"
+            if len(arrived) < 2:
+                verb = "matches" if matching else "does not match"
+                got = f"the only record in the topic {verb}" if arrived else "no record arrived"
             lines = [wanted.described(record) for record in wanted.closest_first(arrived)[:SHOWN_RECORDS]]
             return self._failure(f"for {what}", timeout, got, reading, lines, len(arrived))
 

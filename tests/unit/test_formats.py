@@ -30,7 +30,7 @@ def test_empty_checkpoint_has_no_entries() -> None:
         (b"\n", 0, "has version ''"),
         (b"1\n0\n", 0, "has version '1'"),
         (b"0\n", 2, "ends after its version"),
-        (b"0\n2\nt 0 5\n", 2, "declares 2 entries but has 1"),
+        (b"0\n2\nt 0 5\n", 2, "has 1 entry, but declares 2"),
         (b"0\n1\nt 0\n", 4, "has a line of 2 fields instead of 3"),
         (b"0\n2\nt 0 5\nt 0 +5\n", 10, "has '+5' instead of a 64-bit number"),
         (b"0\n1\nt 0 9223372036854775808\n", 4, "has '9223372036854775808' instead of a 64-bit number"),
@@ -73,7 +73,7 @@ def test_snapshot_round_trip() -> None:
 @pytest.mark.parametrize(
     ("data", "position", "reason"),
     [
-        (b"", 0, "0 bytes are less than a header"),
+        (b"", 0, "0 bytes, less than a header"),
         (b"\0\2" + bytes(8), 0, "version 2 is unknown"),
         (b"\0\1" + bytes(8), 2, "the checksum is wrong"),
     ],

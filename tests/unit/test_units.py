@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafkalet.units import counted, duration, size, utc
+from kafkalet.units import counted, duration, named, size, utc
 
 
 @pytest.mark.parametrize(
@@ -56,3 +56,7 @@ def test_time_is_iso_8601_in_utc(ms: int, text: str) -> None:
 def test_noun_agrees_with_its_number() -> None:
     assert [counted(0, "file"), counted(1, "file"), counted(2000, "file")] == ["0 files", "1 file", "2,000 files"]
     assert counted(2, "batch", "batches") == "2 batches"
+
+
+def test_items_have_their_noun() -> None:
+    assert [named("broker", ids) for ids in ([], [1], [1, 2])] == ["no broker", "broker 1", "brokers 1, 2"]

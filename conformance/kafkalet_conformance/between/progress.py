@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
+from kafkalet.units import counted
+
 from .comparing import Comparison
 
 PROGRESS_S = 30
@@ -26,7 +28,8 @@ def progress_on(stream: TextIO | None) -> Iterator[Callable[[Comparison], None]]
             return
         shown = now
         text = (
-            f"{done.histories.total()} histories, {done.coverage.responses} responses, {done.kinds.total()} differences"
+            f"{counted(done.histories.total(), 'history', 'histories')}, "
+            f"{counted(done.coverage.responses, 'response')}, {counted(done.kinds.total(), 'difference')}"
         )
         stream.write(f"\r\x1b[K{text}" if is_terminal else f"{text}\n")
         stream.flush()

@@ -12,6 +12,8 @@ from html import escape
 from xml.sax.saxutils import escape as xml_text
 from xml.sax.saxutils import quoteattr
 
+from kafkalet.units import counted
+
 from .results import ClientResult, ClientRun, Finding, Verdict
 from .scenario import Scenario
 
@@ -46,7 +48,7 @@ def not_run(run: ClientRun) -> Iterator[str]:
     skipped = [result for result in run.results if result.verdict is Verdict.NOT_RUN]
     if skipped:
         yield ""
-        yield f"{len(skipped)} scenarios were not run:"
+        yield f"{counted(len(skipped), 'scenario')} not run:"
         yield from (f"  {result.scenario}: {_reason(result)}"[:WIDTH] for result in skipped)
 
 
@@ -55,7 +57,7 @@ def summary(run: ClientRun) -> Iterator[str]:
     counts = Counter(result.verdict for result in run.results)
     parts = [f"{counts[verdict]} {verdict}" for verdict in reversed(Verdict) if counts[verdict]]
     yield ""
-    yield f"{len(run.results)} scenarios in {run.duration_s:.1f} s: {', '.join(parts) or 'none'}"
+    yield f"{counted(len(run.results), 'scenario')} in {run.duration_s:.1f} s: {', '.join(parts) or 'none'}"
 
 
 def listed(scenarios: Sequence[Scenario]) -> Iterator[str]:

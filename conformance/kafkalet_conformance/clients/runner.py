@@ -14,6 +14,7 @@ from typing import NamedTuple
 from kafkalet.broker.cluster.state_topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from kafkalet.clock import elapsed_s
 from kafkalet.testing.cluster import Cluster
+from kafkalet.units import counted
 from kafkalet.version import VERSION
 
 from .observing.finding import Finding as Observed
@@ -197,7 +198,7 @@ def _violations(observation: Observation) -> Iterator[Finding]:
     for rule, found in by_rule.items():
         times = observation.found[rule, Severity.VIOLATION]
         verdict = Verdict.TOO_FAST if rule in HURRIED else Verdict.VIOLATED
-        text = f"{times} requests contradict the rule {rule}: {found[0].claim} ({found[0].source})"
+        text = f"{counted(times, 'request')} against the rule {rule}: {found[0].claim} ({found[0].source})"
         yield Finding(verdict, text, tuple(map(str, found[:VIOLATIONS])))
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from kafkalet.commands.command_line import Failure, Option, UsageError, parse, parse_address, print_error, print_line
 from kafkalet.protocol.releases import NEWEST, RELEASES
+from kafkalet.units import counted
 from kafkalet_conformance.between.comparing import (
     Comparer,
     Comparison,
@@ -97,12 +98,13 @@ def main(arguments: Sequence[str]) -> int:
 def report(done: Comparison, versions: Versions) -> int:
     """Print what was compared and what differs, and return the exit status."""
     for reason, times in done.not_performed.most_common():
-        print_line(f"not performed, {times} times: {reason}")
+        print_line(f"not performed, {counted(times, 'time')}: {reason}")
     for line in done.coverage.lines(versions):
         print_line(line)
-    print_line(f"{done.histories.total()} histories, {done.coverage.responses} responses compared, seed {done.seed}")
+    histories = counted(done.histories.total(), "history", "histories")
+    print_line(f"{histories}, {counted(done.coverage.responses, 'response')} compared, seed {done.seed}")
     for kind, times in done.kinds.most_common():
-        print_line(f"{times:5} times {' '.join(map(str, kind))}")
+        print_line(f"{counted(times, 'time'):>11} {' '.join(map(str, kind))}")
     if done.ended:
         print_error(Failure(f"the comparison ended early: {done.ended}"), NOT_POSSIBLE)
     if done.kinds:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kafkalet.commands.command_line import Failure, Option, UsageError, parse, parse_address, print_error
+from kafkalet.units import counted
 
 from .output import check_files, output_of, print_lines, read_report, style_of, width, write_file
 from .security import OPTIONS as SECURITY_OPTIONS
@@ -271,7 +272,9 @@ def _judge(given: dict[str, list[str]], selected: Callable[[], list[Scenario]], 
         begun = announcement.run
         if progress is not None:
             progress.total = announcement.scenarios
-        text = f"{announcement.scenarios} scenarios against Apache Kafka {begun.against}; the run ends within "
+        text = (
+            f"{counted(announcement.scenarios, 'scenario')} against Apache Kafka {begun.against}; the run ends within "
+        )
         print_lines([f"{text}{announcement.limit_s:.0f} s", ""], output_of(given))
 
     def done(result: ScenarioResult) -> None:
@@ -296,7 +299,7 @@ def _judge(given: dict[str, list[str]], selected: Callable[[], list[Scenario]], 
     status = show(run, baseline, given)
     write_reports(run, given)
     if interrupted:
-        return print_error(Failure(f"interrupted after {len(results)} scenarios"), INTERRUPTED)
+        return print_error(Failure(f"interrupted after {counted(len(results), 'scenario')}"), INTERRUPTED)
     return status
 
 

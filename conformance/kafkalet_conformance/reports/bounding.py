@@ -8,6 +8,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+from kafkalet.units import counted
 from kafkalet_conformance.results import BAD, CaseResult, Difference, ScenarioResult
 
 from .json_report import encode
@@ -43,13 +44,13 @@ def bounded(result: ScenarioResult) -> ScenarioResult:
 def _cut(case: CaseResult) -> CaseResult:
     """Return a case with its request and both responses, each cut."""
     left_out = (
-        [f"{len(case.differences) - MOST_DIFFERENCES:,} differences"]
+        [counted(len(case.differences) - MOST_DIFFERENCES, "difference")]
         if len(case.differences) > MOST_DIFFERENCES
         else []
     )
     for name, data in (("request", case.request_bytes), ("response", case.answer_bytes)):
         if len(data) > MOST_BYTES:
-            left_out.append(f"{len(data) - MOST_BYTES:,} bytes of the {name}")
+            left_out.append(f"{counted(len(data) - MOST_BYTES, 'byte')} of the {name}")
     return replace(
         case,
         differences=_differences(case, MOST_DIFFERENCES, MOST_OF_DIFFERENCE),
@@ -66,7 +67,7 @@ def _brief(case: CaseResult) -> CaseResult:
     """Return a case with its first differences only."""
     left_out = ["the request and the response"]
     if (more := len(case.differences) - FEWEST_DIFFERENCES) > 0:
-        left_out.insert(0, f"{more:,} differences")
+        left_out.insert(0, counted(more, "difference"))
     return CaseResult(
         case.name,
         case.api,

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import NamedTuple
 
+from kafkalet.units import counted
 from kafkalet_conformance.results import BAD, CaseResult, Outcome, Run, ScenarioResult, together
 
 RAW = "(other)"
@@ -102,7 +103,7 @@ def headline(run: Run) -> list[str]:
     """Return the lines that say what was judged, with the counts."""
     cases = run.case_counts()
     return [
-        f"{len(run.results):,} scenarios compared with Kafka {run.against} in {run.duration_s:.1f} s: "
+        f"{counted(len(run.results), 'scenario')} compared with Kafka {run.against} in {run.duration_s:.1f} s: "
         f"{in_words(run.counts())}",
-        f"{sum(cases.values()):,} responses: {in_words(cases)}",
+        f"{counted(sum(cases.values()), 'response')}: {in_words(cases)}",
     ]

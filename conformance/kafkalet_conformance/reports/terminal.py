@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TextIO
 
+from kafkalet.units import counted
 from kafkalet_conformance.catalog import Scenario
 from kafkalet_conformance.results import BAD, LEFT_OUT, CaseResult, Outcome, Run, ScenarioResult
 
@@ -155,24 +156,21 @@ def not_performed(run: Run, style: Style) -> Iterator[str]:
         )
         shown = reasons.most_common(None if style.verbose else 12)
         for reason, count in shown:
-            yield from style.wrapped(f"{outcome}: {reason} ({_scenarios(count)})", "", "  ")
+            yield from style.wrapped(f"{outcome}: {reason} ({counted(count, 'scenario')})", "", "  ")
         if len(shown) < len(reasons):
-            yield f"{outcome}: {len(reasons) - len(shown)} other reasons (--verbose shows them)"
+            yield f"{outcome}: {counted(len(reasons) - len(shown), 'other reason')} (--verbose shows them)"
         performed = [result for result in run.results if result.outcome not in LEFT_OUT]
         some = Counter(result.scenario.name for result in performed for case in result.cases if case.outcome is outcome)
         if some:
-            yield f"{outcome}: {some.total():,} responses of {_scenarios(len(some))} whose others were compared"
-
-
-def _scenarios(count: int) -> str:
-    return "1 scenario" if count == 1 else f"{count:,} scenarios"
+            responses, scenarios = counted(some.total(), "response"), counted(len(some), "scenario")
+            yield f"{outcome}: {responses} of {scenarios} whose others were compared"
 
 
 def scenario_lines(result: ScenarioResult, style: Style) -> Iterator[str]:
     """Yield what a scenario claims, and what the broker did differently."""
     scenario = result.scenario
     bad = [case for case in result.cases if case.outcome in BAD]
-    count = f" ({len(bad)} of {len(result.cases)} responses)" if result.cases else ""
+    count = f" ({len(bad)} of {counted(len(result.cases), 'response')})" if result.cases else ""
     yield (
         f"{printable(scenario.area)} / {printable(scenario.name)}: "
         + style.paint(result.outcome, result.outcome)
@@ -187,7 +185,7 @@ def scenario_lines(result: ScenarioResult, style: Style) -> Iterator[str]:
         yield from case_lines(group, style)
     if not style.verbose and len(groups) > style.cases:
         rest = sum(map(len, groups[style.cases :]))
-        yield f"  ... and {rest:,} more responses (--verbose shows them)"
+        yield f"  ... and {counted(rest, 'more response')} (--verbose shows them)"
 
 
 def _sameness(case: CaseResult) -> str:
@@ -257,7 +255,7 @@ def listed(scenarios: Sequence[Scenario], style: Style) -> Iterator[str]:
         for scenario in group:
             yield f"  {scenario.name}  ({', '.join([scenario.level, *scenario.sources])})"
             yield from style.wrapped(scenario.claim, "      ", "      ")
-    yield _scenarios(len(scenarios))
+    yield counted(len(scenarios), "scenario")
 
 
 def compared(comparison: Comparison, style: Style) -> Iterator[str]:

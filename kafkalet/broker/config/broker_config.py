@@ -20,6 +20,7 @@ from kafkalet.broker.quoting import quoted
 from kafkalet.properties import InvalidProperty, Property, Value, as_text, whole_number
 from kafkalet.storage.config import LogConfig
 from kafkalet.storage.topic_properties import topic_properties
+from kafkalet.units import counted
 
 from .broker_properties import (
     BROKER_PROPERTIES,
@@ -112,7 +113,8 @@ class BrokerConfig(BrokerProperties):
             if (text := self.static.get(name)) is not None:
                 node_id = whole_number(text.strip())
                 if node_id is None or not 0 <= node_id <= MAX_INT - brokers + 1:
-                    reason = f"the ids of {brokers} brokers, counted from this one, must be between 0 and {MAX_INT}"
+                    number = counted(brokers, "id")
+                    reason = f"a cluster has {number}, counted from this one, which must be between 0 and {MAX_INT}"
                     raise InvalidProperty(name, text, reason)
                 ids.add(node_id)
         if len(ids) > 1:

@@ -38,6 +38,7 @@ from kafkalet.protocol.errors import DecodeError, UnsupportedVersion
 from kafkalet.protocol.schema import Response
 from kafkalet.protocol.wire import Chunk
 from kafkalet.tasks.delayed import Delayed
+from kafkalet.units import counted
 
 from .closing_fetch import ends_session
 from .listener_context import ListenerContext
@@ -524,9 +525,11 @@ class Connection:
 
     def _close_after_end(self) -> None:
         if self._partial is not None:
-            self._close(f"disconnected within a frame, after {len(self._partial)} of {self._partial.size} bytes")
+            self._close(
+                f"disconnected within a frame, after {len(self._partial)} of {counted(self._partial.size, 'byte')}"
+            )
         elif self._rest and not self._blocked:
-            self._close(f"disconnected within a frame, after {len(self._rest)} bytes")
+            self._close(f"disconnected within a frame, after {counted(len(self._rest), 'byte')}")
         else:
             self._close(self._reason, logging.INFO)
 

@@ -49,6 +49,7 @@ from kafkalet.protocol.text import REPLACE
 from kafkalet.protocol.wire import Buffer, Chunk
 from kafkalet.tasks.delayed import Delayed
 from kafkalet.tasks.task import Task, has_yielded, in_thread, pause, start, until
+from kafkalet.units import counted
 
 from .hooks import Answer, Encode, Handler, Hooks, Serve, Throttle
 from .response_cache import MOST_KEY_BYTES, CacheKey, ResponseCache
@@ -264,7 +265,7 @@ class Router:
         try:
             number, correlation_id, length = _HEADER.unpack_from(frame)
         except struct.error as problem:
-            raise CloseConnection(f"request header in {len(frame)} bytes: {problem}") from problem
+            raise CloseConnection(f"request header in {counted(len(frame), 'byte')}: {problem}") from problem
         route = self._routes.get(number)
         if route is None:
             context.route = None  # so that an error from here on is not attributed to the previous request
@@ -275,9 +276,9 @@ class Router:
             if route.flexible:
                 end = skip_tags(frame, end) if frame[end] else end + 1
             if end > len(frame):
-                raise CloseConnection(f"request header in {len(frame)} bytes: {end - len(frame)} bytes are missing")
+                raise DecodeError(f"{counted(end - len(frame), 'byte')} missing")
         except (IndexError, DecodeError) as problem:
-            raise CloseConnection(f"request header in {len(frame)} bytes: {problem}") from problem
+            raise CloseConnection(f"request header in {counted(len(frame), 'byte')}: {problem}") from problem
         context.route = route
         context.api = route.api
         context.version = route.version

@@ -28,6 +28,8 @@ from contextlib import contextmanager
 from operator import add
 from typing import Any, NamedTuple
 
+from kafkalet.units import counted
+
 MAX_LINE_BYTES = 64 << 20
 FIELDS = frozenset({"key", "value", "headers", "timestamp", "partition"})
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
@@ -111,7 +113,7 @@ class RecordFile:
         archive = zipfile.ZipFile(raw)
         inside = [entry for entry in archive.infolist() if not entry.is_dir()]
         if len(inside) != 1:
-            raise LoadError(self.path, None, f"contains {len(inside)} files; expected exactly one")
+            raise LoadError(self.path, None, f"contains {counted(len(inside), 'file')}; expected exactly one")
         return inside[0].filename.lower(), io.BufferedReader(archive.open(inside[0]))  # type: ignore[arg-type]
 
     def _lines(self, file: io.BufferedReader) -> Iterator[tuple[int, str]]:

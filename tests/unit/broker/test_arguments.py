@@ -144,7 +144,7 @@ def test_object_with_index_method_is_an_int() -> None:
 @pytest.mark.parametrize("method", ["broker", "hold_replication"])
 @pytest.mark.parametrize("node_id", [0, 99])
 def test_missing_broker_error_lists_the_existing_ones(cluster: kafkalet.Cluster, method: str, node_id: int) -> None:
-    with pytest.raises(ValueError, match=f"broker {node_id} does not exist; the brokers of this cluster are 1, 2, 3"):
+    with pytest.raises(ValueError, match=f"broker {node_id} does not exist; this cluster has brokers 1, 2, 3"):
         getattr(cluster, method)(node_id)
 
 
@@ -170,7 +170,7 @@ def test_replica_out_of_sync_is_not_elected(cluster: kafkalet.Cluster) -> None:
     with cluster.topic("t").shrink_isr(2), pytest.raises(KafkaError, match="broker 2 cannot lead t-0") as refused:
         cluster.topic("t").move_leader(2)
     assert refused.value.code is Code.PREFERRED_LEADER_NOT_AVAILABLE
-    with pytest.raises(ValueError, match="broker 9 has no replica of t-0; brokers 1, 2 do"):
+    with pytest.raises(ValueError, match="broker 9 has no replica of t-0; its replicas are on brokers 1, 2"):
         cluster.topic("t").move_leader(9)
 
 
@@ -310,7 +310,7 @@ def test_cluster_arguments_of_wrong_types_raise_type_error_before_the_start(give
         ({"brokers": 0}, "brokers is 0; it must be at least 1"),
         ({"advertise": ("kafka", 0)}, "the port in advertise is 0; a port must be a number from 1"),
         ({"brokers": 2, "advertise": ("kafka", 65535)}, "the port that the last of 2 brokers would advertise is 65536"),
-        ({"brokers": 2, "racks": ["a"]}, "racks has 1 racks for 2 brokers"),
+        ({"brokers": 2, "racks": ["a"]}, "racks has 1 rack for 2 brokers"),
         ({"data_dir": ""}, "data_dir is empty"),
         ({"topics": ["t", kafkalet.NewTopic("t", 3)]}, "topics names t twice"),
         ({"version": "7"}, "Kafka 7 cannot be emulated"),

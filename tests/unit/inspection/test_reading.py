@@ -46,7 +46,7 @@ def test_incomplete_entry_at_the_end_is_unreadable(tmp_path: Path) -> None:
 def test_zeros_at_the_end_are_described(tmp_path: Path) -> None:
     (tmp_path / "log").write_bytes(BATCHES[0] + bytes(500))
     with ReadOnlyFile(str(tmp_path / "log")) as file:
-        assert list(entries(file))[1] == Unreadable(SIZE, SIZE + 500, "500 bytes are zeros")
+        assert list(entries(file))[1] == Unreadable(SIZE, SIZE + 500, "500 bytes of zeros")
 
 
 def test_entry_above_the_limit_is_not_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

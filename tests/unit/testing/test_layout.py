@@ -491,7 +491,7 @@ def test_leader_moves_out_of_the_isr_only_if_unclean_is_set(cluster: kafkalet.Cl
 
 def test_leader_cannot_move_to_a_broker_without_replica_or_a_stopped_one(cluster: kafkalet.Cluster) -> None:
     topic = cluster.topic("t")
-    with pytest.raises(ValueError, match="broker 4 has no replica of t-0; brokers 1, 2, 3 do"):
+    with pytest.raises(ValueError, match="broker 4 has no replica of t-0; its replicas are on brokers 1, 2, 3"):
         topic.move_leader(4)
     cluster.broker(3).stop()
     with pytest.raises(ValueError, match=r"broker 3 is stopped; broker\(3\).start\(\) starts it again"):
@@ -550,9 +550,7 @@ def test_new_topic_with_the_name_of_a_deleted_one_is_replicated(cluster: kafkale
 
 
 def test_only_followers_leave_the_isr(cluster: kafkalet.Cluster) -> None:
-    with pytest.raises(
-        ValueError, match="broker 1 is not a follower of t-0; its leader is broker 1, its followers are"
-    ):
+    with pytest.raises(ValueError, match="broker 1 is not a follower of t-0, which has leader 1 and followers "):
         cluster.topic("t").shrink_isr(2, 1)
     assert state_of(cluster) == (1, [1, 2, 3], 0)
     with pytest.raises(ValueError, match="needs the id of at least one broker"):
@@ -620,7 +618,7 @@ def test_offline_replicas_are_part_of_a_snapshot(kafka: kafkalet.Broker, topic: 
 
 def test_replica_goes_offline_only_once(topic: Topic) -> None:
     topic.take_offline()
-    with pytest.raises(ValueError, match="no replica of t-0 on broker 1 is online; brokers none have one"):
+    with pytest.raises(ValueError, match=r"no replica of t-0 on broker 1 is online$"):
         topic.take_offline(broker=1)
 
 

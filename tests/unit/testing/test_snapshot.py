@@ -222,7 +222,7 @@ def test_taking_a_snapshot_changes_nothing(kafka: kafkalet.Broker) -> None:
 def test_snapshot_needs_all_brokers() -> None:
     with kafkalet.Cluster(brokers=2) as cluster:
         cluster.broker(2).stop()
-        with pytest.raises(RuntimeError, match="broker 2 is stopped; a snapshot needs all brokers"):
+        with pytest.raises(RuntimeError, match="a snapshot needs all brokers of the cluster; stopped: 2"):
             cluster.snapshot()
 
 

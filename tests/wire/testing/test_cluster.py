@@ -43,7 +43,7 @@ def test_restarted_broker_has_its_old_address(cluster: Cluster) -> None:
 
 
 def test_unknown_broker_is_refused(cluster: Cluster) -> None:
-    with pytest.raises(ValueError, match="broker 9 does not exist; the brokers of this cluster are 1, 2, 3"):
+    with pytest.raises(ValueError, match="broker 9 does not exist; this cluster has brokers 1, 2, 3"):
         cluster.broker(9)
 
 

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.records.batch import Batch
+from kafkalet.units import counted
 from kafkalet_conformance.clients.output import Returned
 from kafkalet_conformance.clients.results import Finding, Verdict
 from kafkalet_conformance.clients.scenario import Judge
@@ -70,7 +71,7 @@ def _wrong(stage: Stage, records: Sequence[Returned], known: dict[int, bytes | N
     if hidden and stage.expected is not None and all(record.offset < min(known) for record in hidden):
         yield Finding(
             Verdict.DUPLICATED,
-            f"the client returned {len(hidden)} records again that its group had committed",
+            f"the client returned {counted(len(hidden), 'record')} again that its group had committed",
             (f"the first: {hidden[0].partition}@{hidden[0].offset}; the committed offset was {min(known)}",),
         )
     elif hidden:
@@ -78,7 +79,7 @@ def _wrong(stage: Stage, records: Sequence[Returned], known: dict[int, bytes | N
         what = _hidden(stage, first)
         yield Finding(
             Verdict.HIDDEN,
-            f"the client returned {len(hidden)} records that {_rule(stage)} does not show",
+            f"the client returned {counted(len(hidden), 'record')} that {_rule(stage)} does not show",
             (f"{first.partition}@{first.offset}: value {_short(first.value)}, {what}",),
         )
     wrong = [record for record in records if record.offset in known and record.value != known[record.offset]]
@@ -86,7 +87,7 @@ def _wrong(stage: Stage, records: Sequence[Returned], known: dict[int, bytes | N
         first = wrong[0]
         yield Finding(
             Verdict.CORRUPT,
-            f"the client returned {len(wrong)} records with other values than those in the log",
+            f"the client returned {counted(len(wrong), 'record')} with another value than in the log",
             (
                 f"{first.partition}@{first.offset}: returned {_short(first.value)}",
                 f"in the log: {_short(known[first.offset])}",
@@ -132,7 +133,7 @@ def _repeated(records: Sequence[Returned], redelivery: str | None) -> Iterator[F
     twice = [offset for offset, count in counts.items() if count > 1]
     if twice:
         where = f"{records[0].partition}@{twice[0]}"
-        text = f"{len(twice)} records were returned more than once"
+        text = f"{counted(len(twice), 'record')} returned more than once"
         if redelivery is None:
             yield Finding(Verdict.DUPLICATED, text, (f"the first: {where}",))
         else:
@@ -151,7 +152,7 @@ def _skipped(records: Sequence[Returned], known: dict[int, bytes | None], skippi
     missing = [offset for offset in sorted(known) if offset < last and offset not in returned]
     if missing:
         where = f"{records[0].partition}@{missing[0]}"
-        text = f"the client skipped {len(missing)} records"
+        text = f"the client skipped {counted(len(missing), 'record')}"
         evidence = (f"the first: {where}, value {_short(known[missing[0]])}; returned until offset {last}",)
         if skipping is None:
             yield Finding(Verdict.LOST, text, evidence)
@@ -169,7 +170,7 @@ def _complete(stage: Stage, error: str | None) -> Iterator[Finding]:
         if error is None:
             yield Finding(
                 Verdict.GAVE_UP,
-                f"the client ended with an error after {len(output.records)} records: {reason}",
+                f"the client ended with an error after {counted(len(output.records), 'record')}: {reason}",
                 (*last_log(stage), *last_requests(stage)),
             )
         return

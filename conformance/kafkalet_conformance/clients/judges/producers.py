@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
+from kafkalet.units import counted
 from kafkalet_conformance.clients.results import Finding, Verdict
 from kafkalet_conformance.clients.scenario import Judge
 from kafkalet_conformance.clients.stage import Stage
@@ -56,7 +57,7 @@ def refused(reason: str, *, logged: bool = True) -> Judge:
             if visible:
                 yield Finding(
                     Verdict.DUPLICATED,
-                    f"{len(visible)} records of a transaction that must not be committed are visible",
+                    f"visible: {counted(len(visible), 'record')} of a transaction that must not be committed",
                     tuple(repr(record) for record in visible[:SHOWN]),
                 )
 
@@ -127,7 +128,7 @@ def _lost(stage: Stage, logged: Logged) -> Iterator[Finding]:
         first = wrong[0]
         yield Finding(
             Verdict.WRONG_OFFSETS,
-            f"{len(wrong)} records were acknowledged with the offset of another record",
+            f"{counted(len(wrong), 'record')} acknowledged with the offset of another record",
             (
                 f"value {first.value} was acknowledged as {first.partition}@{first.offset}, "
                 f"where the log has {at.get(first[1:])!r}",
@@ -147,7 +148,7 @@ def _duplicated(logged: Logged, allowed: str | None) -> Iterator[Finding]:
         if value == twice[0]
     ]
     evidence = (f"value {twice[0]} is at {', '.join(places[:SHOWN])}",)
-    text = f"{len(twice)} records are in the log more than once"
+    text = f"{counted(len(twice), 'record')} more than once in the log"
     if allowed is None:
         yield Finding(Verdict.DUPLICATED, text, evidence)
     else:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from kafkalet.units import counted
 from kafkalet_conformance.clients.judges import all_of, consumed, ended, polite, produced
 from kafkalet_conformance.clients.results import Finding, Verdict
 from kafkalet_conformance.clients.scenario import Catalog, Role
@@ -82,7 +83,7 @@ def _from_both(stage: Stage) -> Iterator[Finding]:
     known = {(record.offset, record.value) for record in [*(stage.expected or ()), *stage.topic.records()]}
     wrong = [record for record in stage.output.records if (record.offset, record.value) not in known]
     if wrong:
-        text = f"the client returned {len(wrong)} records that neither topic has"
+        text = f"the client returned {counted(len(wrong), 'record')} that neither topic has"
         yield Finding(Verdict.CORRUPT, text, (f"{wrong[0].partition}@{wrong[0].offset}: {wrong[0].value!r}",))
     offsets = [record.offset for record in stage.output.records if (record.value or b"").startswith(b"new")]
     if offsets and offsets != list(range(offsets[0], offsets[0] + len(offsets))):

@@ -20,6 +20,7 @@ from kafkalet.protocol.records.batch import LOG_OVERHEAD
 from kafkalet.protocol.wire import Chunk
 from kafkalet.storage.files import FileRange
 from kafkalet.tasks.delayed import Delayed
+from kafkalet.units import counted
 
 from .rule import FaultRule
 
@@ -115,7 +116,7 @@ class Shaping:
             data = actions.rewrite_frame(data)
         if actions.truncate is not None:
             del data[min(actions.truncate, size - 1) :]
-            context.client.close(f"a fault cut off the response to {context.route} after {len(data)} bytes")
+            context.client.close(f"a fault cut off the response to {context.route} after {counted(len(data), 'byte')}")
         if actions.bandwidth:
             slow = _SlowResponse(bytes(data), rule, context, self._slow.discard)
             self._slow.add(slow)

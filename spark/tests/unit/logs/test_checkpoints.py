@@ -46,7 +46,7 @@ def test_missing_or_blank_file_has_no_entries(path: Path, text: str | None) -> N
     [
         ("1\n0\n", 0, "it has version '1'"),
         ("0\n", 2, "it ends after its version"),
-        ("0\n2\nt 0 5\n", 2, "it declares 2 entries but has 1"),
+        ("0\n2\nt 0 5\n", 2, "it has 1 entry, but declares 2"),
         ("0\nmany\nt 0 5\n", 2, "it has 'many' instead of a 64-bit number"),
         ("0\n1\nt 0\n", 4, "it has a line of 2 fields instead of 3"),
         ("0\n2\nt 0 5\nt x 5\n", 10, "it has 'x' instead of a 64-bit number"),

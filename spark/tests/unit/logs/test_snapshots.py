@@ -58,7 +58,7 @@ WHOLE = encode(ENTRIES)
 @pytest.mark.parametrize(
     ("data", "position", "reason"),
     [
-        (b"", 0, "0 bytes are less than a header"),
+        (b"", 0, "0 bytes, less than a header"),
         (b"\0\2" + WHOLE[2:], 0, "version 2 is unknown"),
         (WHOLE[:-1] + b"x", 2, "the checksum is wrong"),
         (WHOLE[:-1], 2, "the checksum is wrong"),
@@ -76,5 +76,5 @@ def test_snapshot_with_missing_entries_is_rejected(path: Path) -> None:
 
     body = struct.pack(">i", 3)
     path.write_bytes(struct.pack(">hI", 1, crc32c(body)) + body)
-    with pytest.raises(CorruptFile, match="byte 10: 0 bytes are too short for 3 entries"):
+    with pytest.raises(CorruptFile, match="byte 10: 0 bytes, too few for 3 entries"):
         read_snapshot(str(path))

@@ -164,9 +164,9 @@ def test_unknown_tags_in_the_header_are_skipped(routing: Routing) -> None:
 @pytest.mark.parametrize(
     ("frame", "reason"),
     [
-        (b"\x00", "request header in 1 bytes"),
+        (b"\x00", "request header in 1 byte"),
         (b"\x00\x12\x00\x00\x00\x00\x00", "request header in 7 bytes"),
-        (header(2, 5)[:-1], "1 bytes are missing"),
+        (header(2, 5)[:-1], "1 byte missing"),
         (header(2, 7), "request header"),
         (header(2, 7) + b"\x01\x05\xff\xff\xff\xff\x0f", "bytes missing"),
         (header(2, 7) + b"\x01\x80\x80\x80\x80\x80\x80", "varint"),

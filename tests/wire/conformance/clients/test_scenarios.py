@@ -79,7 +79,7 @@ def test_fake_client_gets_verdict(scenario: str, flaw: str, verdict: Verdict) ->
 def test_client_that_sends_a_version_that_is_not_served_violates_the_protocol() -> None:
     result = judged_fake("consume", "is-old", timeout_s=1)
     [found] = [each for each in result.findings if each.verdict is Verdict.VIOLATED]
-    assert "contradict the rule versions-advertised" in found.text
+    assert "against the rule versions-advertised" in found.text
     assert "Fetch v3 is not served, only v4 to v18" in found.evidence[0]
 
 

@@ -22,7 +22,7 @@ def _in_repository(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_correct_client_exits_with_0(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--only", "produce", "--", *FAKE, "none"]) == 0
-    assert "1 scenarios in" in capsys.readouterr().out
+    assert "1 scenario in" in capsys.readouterr().out
 
 
 def test_selection_without_a_name_is_refused() -> None:
@@ -43,7 +43,7 @@ def test_report_on_the_standard_output_moves_the_lines_to_stderr(capsys: pytest.
     assert main(["--only", "produce", "--json", "-", "--", *FAKE, "none"]) == 0
     captured = capsys.readouterr()
     assert json.loads(captured.out)["exit_status"] == 0
-    assert "1 scenarios in" in captured.err
+    assert "1 scenario in" in captured.err
 
 
 def test_file_that_cannot_be_written_is_refused_before_the_run() -> None:

@@ -249,8 +249,8 @@ def test_interrupted_run_reports_what_ran(
     assert made.options == {"jobs": "1", "interrupted": "yes"}
     assert (made.brokers, made.served) == (1, {"Fetch": (0, 17)})
     captured = capsys.readouterr()
-    assert captured.err == "kafkalet: interrupted after 1 scenarios\n"
-    assert "1 scenarios compared" in captured.out
+    assert captured.err == "kafkalet: interrupted after 1 scenario\n"
+    assert "1 scenario compared" in captured.out
 
 
 def test_reader_that_closes_the_pipe_early_causes_no_traceback(tmp_path: Path) -> None:

@@ -171,7 +171,7 @@ def test_partitions_of_other_brokers_have_no_leader(tmp_path: Path, caplog: pyte
         states = broker._server.metadata.topics["orders"].partitions
         assert [state.replicas for state in states] == [[1, 2], [1], [2, 3], [1, 2]]
         assert [(state.leader, state.isr) for state in states] == [(2, [2]), (-1, [1]), (2, [2]), (-1, [1])]
-    assert "1 partitions have no leader, because their in-sync replicas belong to stopped brokers" in caplog.text
+    assert "1 partition without a leader, because the in-sync replicas belong to stopped brokers" in caplog.text
     with kafkalet.Broker(data_dir=tmp_path, config={"unclean.leader.election.enable": True}) as broker:
         assert broker._server.metadata.topics["orders"].partitions[3].leader == 2
 
