@@ -77,7 +77,7 @@ class EmbeddedCluster:
 
             short_forms = ShortForms.of(users, super_users, acls, tls=tls)
             properties = short_forms.config(given, host, port, release)
-            port = 0 if LISTENERS not in given and LISTENERS in properties.static else port  # it is in the property
+            port = 0 if LISTENERS not in given and LISTENERS in properties.static else port  # the property contains it
         else:
             properties = BrokerConfig(given, release)
         first = properties.first_node_id(brokers)

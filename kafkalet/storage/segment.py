@@ -398,7 +398,7 @@ class Segment:
         yield from heads
 
     def _heads_after_rebuilding(self, offset: int, position: int) -> Iterator[tuple[int, Batch]]:
-        """Like `_heads_near`, after the index pointed to a wrong `position` or the log is corrupt there."""
+        """Do the work of `_heads_near` if the index points to a wrong `position`, or if the log is corrupt there."""
         try:
             for _ in self.heads():
                 pass

@@ -476,7 +476,7 @@ class Connection:
         self._blocked &= ~reason
         if not self._blocked:
             self._blocked = _TURN
-            if not self._is_queued:  # as `_queue`, which would take longer
+            if not self._is_queued:  # like `_queue`, without the cost of a call
                 self._is_queued = True
                 self._shared.turns.queue(self)
         elif not self._is_queued:
@@ -513,7 +513,7 @@ class Connection:
 
         Requests that have been received are still served, unless the client would have waited for the response.
         """
-        if self._state is not _OPEN:  # the event loop has reported it once more
+        if self._state is not _OPEN:  # the event loop has already reported it
             return
         self._move(Event.END_OF_INPUT)
         self._reason = reason

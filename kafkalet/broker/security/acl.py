@@ -160,8 +160,8 @@ class _Patterns:
 class Acls:
     """The ACLs of a cluster, in the order of their creation, with an index by resource and principal.
 
-    StandardAuthorizer sorts its ACLs by reverse name. This index looks up the name itself, and its prefixes of each
-    length that the names of prefixed patterns have.
+    StandardAuthorizer sorts its ACLs by reverse name. This index looks up the name itself, and its prefixes whose
+    length is that of a prefixed pattern.
     """
 
     __slots__ = ("_acls", "_patterns", "version")

@@ -105,7 +105,7 @@ def cleanable_offsets(log: Log, checkpoint: int | None, now_ms: int) -> OffsetsT
     start, config = log.log_start_offset, log.config
     dirty, is_reset = start if checkpoint is None else checkpoint, False
     if dirty < start:
-        if not config.deletes_old_segments:  # otherwise it is usual that retention deletes dirty records
+        if not config.deletes_old_segments:  # otherwise, retention often deletes dirty records
             _LOG.warning(
                 "Resetting first dirty offset of %s to log start offset %d since the checkpointed offset %d "
                 "is invalid.",

@@ -252,7 +252,7 @@ class TlsSettings:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.options |= ssl.OP_NO_RENEGOTIATION  # Kafka refuses it, too (SslTransportLayer)
         limit_handshake_messages(context)
-        context.num_tickets = 1  # as Java: each ticket costs time, and contains the certificate of the client
+        context.num_tickets = 1  # like Java: each ticket costs time, and contains the certificate of the client
         self._set_versions_and_ciphers(context)
         self._key_store.load_into(context)
         client_auth = self._values.get("ssl.client.auth", "none")
