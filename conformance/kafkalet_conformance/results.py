@@ -53,7 +53,7 @@ class Difference:
     actual: Any
 
     def __str__(self) -> str:
-        return f"{self.path or 'answer'}: expected {_short(self.expected)}, got {_short(self.actual)}"
+        return f"{self.path or 'response'}: expected {_short(self.expected)}, got {_short(self.actual)}"
 
 
 def _short(value: Any, limit: int = 400) -> str:

@@ -165,6 +165,7 @@ def as_html(run: ClientRun) -> str:
 
 def _row(result: ClientResult) -> str:
     kind = "right" if result.verdict.is_right else "none" if result.verdict is Verdict.NOT_RUN else "wrong"
+    verdict = f"{result.verdict}: {_reason(result)}" if kind == "none" else result.verdict
     parts = [f"<p>{escape(result.claim)}</p><p><small>{escape('; '.join(result.sources))}</small></p>"]
     blocks: list[tuple[str, Sequence[str]]] = [
         ("", list(_texts(result.findings))),
@@ -178,6 +179,6 @@ def _row(result: ClientResult) -> str:
     is_open = " open" if kind == "wrong" else ""
     return (
         f"<tr><td><details{is_open}><summary>{escape(result.scenario)}</summary>{''.join(parts)}</details></td>"
-        f'<td>{escape(result.role)}</td><td class="{kind}">{escape(result.verdict)}</td>'
+        f'<td>{escape(result.role)}</td><td class="{kind}">{escape(verdict)}</td>'
         f"<td>{result.duration_s:.1f} s</td></tr>"
     )

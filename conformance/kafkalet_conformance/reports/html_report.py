@@ -72,7 +72,7 @@ def _header(run: Run) -> str:
         "Options": " ".join(f"{name}={value}".rstrip("=") for name, value in run.options.items()),
         "Scenarios": f"{len(run.results):,}: {in_words(run.counts())}",
         "Notes": "; ".join(run.notes),
-        "Answers": f"{run.case_counts().total():,}: {in_words(run.case_counts())}",
+        "Responses": f"{run.case_counts().total():,}: {in_words(run.case_counts())}",
     }
     return "".join(f"<dt>{name}</dt><dd>{escape(printable(text))}</dd>" for name, text in facts.items() if text)
 

@@ -39,7 +39,7 @@ def counts(run: Run) -> dict[str, dict[str, int]]:
     """Return the number of scenarios and of responses by outcome."""
     return {
         "scenarios": {str(outcome): run.counts()[outcome] for outcome in Outcome},
-        "answers": {str(outcome): run.case_counts()[outcome] for outcome in Outcome},
+        "responses": {str(outcome): run.case_counts()[outcome] for outcome in Outcome},
     }
 
 

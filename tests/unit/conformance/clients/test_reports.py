@@ -62,4 +62,5 @@ def test_summary_counts_verdicts(run: ClientRun) -> None:
 
 
 def test_skipped_scenario_names_its_reason(run: ClientRun) -> None:
+    assert '<td class="none">not run: the command does not support this</td>' in reports.as_html(run)
     assert "  skips: the command does not support this" in list(reports.not_run(run))

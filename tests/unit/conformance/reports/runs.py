@@ -9,7 +9,7 @@ from kafkalet_conformance.playing.matching import MISSING
 from kafkalet_conformance.results import CaseResult, Difference, Outcome, Run, ScenarioResult
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\x1b[31m\x00\ud800'\"&\u2028"
-"""Text that a broker might response."""
+"""Text that a broker might return."""
 
 
 def scenario(

@@ -57,6 +57,15 @@ def test_cells_have_the_worst_outcome_with_counts_and_names(page: "Page") -> Non
     assert page.get_by_role("rowheader").all_inner_texts() == ["(other)", "Fetch", "JoinGroup", "Metadata"]
 
 
+def test_cell_of_scenarios_that_were_not_run_names_the_reasons(browser: "Browser", tmp_path: Path) -> None:
+    needs = [result(scenario(name), Outcome.NOT_RUN, reason=f"needs {name} brokers") for name in ("2", "3")]
+    with opened(
+        browser, url(run(*needs, result(scenario("4"), Outcome.NOT_RUN, reason=needs[0].reason)), tmp_path)
+    ) as page:
+        cell = page.get_by_role("button", name="Fetch, fetch: 3 not run: needs 2 brokers; needs 3 brokers", exact=True)
+        assert cell.get_attribute("title") == cell.get_attribute("aria-label")
+
+
 def test_header_has_target_release_date_and_counts(page: "Page") -> None:
     header = page.locator("header").inner_text()
     for text in ("localhost:9092", "Apache Kafka 4.4", "2026-01-02T03:04:05", "1 as Kafka, 2 differ, 1 not served"):
