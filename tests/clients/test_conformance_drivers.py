@@ -125,7 +125,7 @@ def test_consumer_with_group_commits_what_it_has_read(
     assert broker.group(topic).state == "Empty"
 
 
-def test_consumer_that_waits_in_vain_ends_at_the_timeout(
+def test_consumer_without_records_ends_at_the_timeout(
     command: list[str | Path], broker: kafkalet.Broker, topic: str
 ) -> None:
     ended = drive(command, broker.bootstrap_servers, "consume", topic, group=topic, timeout_s="6")

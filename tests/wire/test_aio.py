@@ -129,7 +129,7 @@ def test_stop_iteration_of_a_predicate_is_raised_in_the_task() -> None:
     in_broker(run)()
 
 
-def test_group_is_awaited() -> None:
+def test_methods_of_a_group_are_awaitable() -> None:
     async def using() -> None:
         async with aio.Broker() as kafka:
             await kafka.topic("t").send("v")
@@ -169,7 +169,7 @@ def test_condition_lasts_until_the_end_of_the_block_or_its_release() -> None:
     in_broker(run)()
 
 
-def test_transaction_is_awaited() -> None:
+def test_methods_of_a_transaction_are_awaitable() -> None:
     async def using() -> None:
         async with aio.Broker() as kafka:
             async with kafka.open_transaction("tx") as transaction:

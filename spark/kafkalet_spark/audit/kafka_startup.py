@@ -42,7 +42,7 @@ OR_NO_NUMBERS = "if a number cannot be parsed, it ignores the file"
 
 
 class Reaction(NamedTuple):
-    """What Kafka does after a clean shutdown and, if different, with segments that it recovers."""
+    """How Kafka reacts after a clean shutdown and, where that differs, to segments that it recovers."""
 
     clean: str
     unclean: str | None = None

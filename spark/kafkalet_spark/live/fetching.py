@@ -189,8 +189,9 @@ class PartitionFetcher:
         return refused
 
     def _is_in(self, found: OffsetOutOfRange) -> bool:
-        """Return whether the log does have the offset: it has just been written, or only the broker that was asked
-        did not have it."""
+        """Return whether the log contains the offset after all: it may just have been written, or only the broker of
+        the request may have lacked it.
+        """
         return found.log_start_offset <= self._offset <= found.log_end_offset
 
     def out_of_range(self) -> OffsetOutOfRange:

@@ -56,7 +56,7 @@ def test_missing_file_is_reported_as_in_other_commands() -> None:
     assert reason_of(FileNotFoundError(2, "No such file or directory", "/logs")) == "/logs: No such file or directory"
 
 
-def test_what_spark_raises_becomes_a_job_failure_with_its_reason() -> None:
+def test_spark_exception_becomes_a_job_failure_with_its_reason() -> None:
     with pytest.raises(JobFailed, match=r"bad checksum$") as raised, job_failures():
         raise AnalysisException(TRACEBACK)
     assert isinstance(raised.value.__cause__, AnalysisException)

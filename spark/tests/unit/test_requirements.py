@@ -49,12 +49,12 @@ def test_missing_extra_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     assert missing() == "The pipeline requires pyarrow: pip install kafkalet-spark."
 
 
-def test_java_is_not_missed_by_what_runs_without_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_without_a_jvm_does_not_require_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     assert missing(with_java=False) is None
 
 
-def test_session_of_spark_connect_is_refused_with_what_to_do() -> None:
+def test_session_of_spark_connect_is_refused_with_the_remedy() -> None:
     remote: Any = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session"})()
     with pytest.raises(SparkMissing, match=r"Spark Connect does not support: use .* --master URL"):
         context_of(remote)

@@ -80,7 +80,7 @@ def parts(argument: ast.expr) -> list[ast.expr]:
 
 
 @pytest.mark.parametrize("path", sorted([*BROKER.rglob("*.py"), *CONTROL.rglob("*.py")]), ids=lambda path: path.stem)
-def test_what_clients_choose_is_quoted_in_log_lines(path: Path) -> None:
+def test_values_that_clients_choose_are_quoted_in_log_lines(path: Path) -> None:
     unquoted = [
         f"{path.name}:{argument.lineno} logs {ast.unparse(argument)}: use quoted() or shown()"
         for argument in logged(ast.parse(path.read_text(encoding="utf-8")))

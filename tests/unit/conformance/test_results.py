@@ -12,12 +12,12 @@ def test_each_outcome_has_a_place_in_the_order() -> None:
 
 
 @pytest.mark.parametrize("bad", sorted(BAD))
-def test_case_that_is_not_as_kafka_decides_over_all_others(bad: Outcome) -> None:
+def test_differing_case_takes_precedence_over_all_others(bad: Outcome) -> None:
     others = set(Outcome) - BAD
     assert together([*others, bad]) is bad
 
 
-def test_compared_cases_decide_over_those_that_were_not_compared() -> None:
+def test_compared_cases_take_precedence_over_others() -> None:
     assert together([Outcome.NOT_SERVED, Outcome.AS_KAFKA, Outcome.NOT_RUN]) is Outcome.AS_KAFKA
 
 

@@ -91,7 +91,7 @@ def test_transcript_in_a_text_file_can_be_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}"])
-def test_file_that_is_no_transcript_is_reported(tmp_path: Path, text: str) -> None:
+def test_file_that_is_not_a_transcript_is_reported(tmp_path: Path, text: str) -> None:
     (tmp_path / "x.json").write_text(text)
     with pytest.raises(Damaged, match="x cannot be read"):
         read_file(tmp_path / "x.json")

@@ -21,7 +21,7 @@ VALUES: list[Any] = [
 
 
 @pytest.mark.parametrize("value", VALUES, ids=repr)
-def test_bytes_are_those_of_json_dumps(value: Any) -> None:
+def test_bytes_equal_those_of_json_dumps(value: Any) -> None:
     expected = json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace")
     assert encoding.encoded(value) == expected
 

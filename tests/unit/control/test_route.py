@@ -115,7 +115,7 @@ def test_every_route_has_a_description_and_a_unique_name() -> None:
     )
 
 
-def test_every_route_is_the_one_that_its_path_finds() -> None:
+def test_every_path_finds_its_own_route() -> None:
     routes = [route for area in areas() for route in area]
     for route in routes:
         path = route.template.replace("{", "").replace("}", "")

@@ -61,7 +61,7 @@ def refusal(shape: Shape, value: Any) -> str:
         (POINT, {"x": -1}, "it.x is -1; it must be from 0 to 9"),
     ],
 )
-def test_refused_value_is_named_with_what_is_allowed(shape: Shape, value: Any, message: str) -> None:
+def test_refused_value_is_named_with_the_allowed_values(shape: Shape, value: Any, message: str) -> None:
     assert refusal(shape, value).startswith(message)
 
 

@@ -24,7 +24,7 @@ def read(path: Path, data: bytes, kind: Kind = Kind.OFFSET_INDEX) -> tuple[list[
 
 
 @pytest.mark.parametrize("window", [1, 2, 8192])
-def test_padding_is_no_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, window: int) -> None:
+def test_padding_is_not_an_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, window: int) -> None:
     monkeypatch.setattr(index_file, "_WINDOW_ENTRIES", window)
     data = struct.pack(">4i", 3, 100, 9, 256)
     assert read(tmp_path / "x", data + bytes(800)) == ([(0, 3, 100), (8, 9, 256)], 800, 0)

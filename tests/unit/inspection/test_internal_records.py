@@ -51,7 +51,7 @@ def test_metadata_record_has_its_type() -> None:
     assert found == ("FeatureLevelRecord", None, {"name": "kraft.version", "feature_level": 1})
 
 
-def test_record_that_cannot_be_decoded_is_left_as_it_is() -> None:
+def test_record_that_cannot_be_decoded_is_left_unchanged() -> None:
     for key in (None, b"", b"\0", b"\0\x63", b"\0\1\0\5"):
         assert decode(Record(0, 0, key, b"x"), Decoder.OFFSETS) is None
     assert decode(Record(0, 0, b"\0\1", b"x"), Decoder.NONE) is None

@@ -38,7 +38,7 @@ def test_leader_epochs_must_agree_with_batches(partition: Path) -> None:
     assert (SEGMENT + ".log", 0, "leader-epoch") in faults(partition)
 
 
-def test_batches_below_the_first_saved_epoch_are_no_fault(partition: Path) -> None:
+def test_batches_below_the_first_saved_epoch_are_not_faults(partition: Path) -> None:
     """DeleteRecords removes the epochs below the log start offset; segments below it stay for a while."""
     (partition / "leader-epoch-checkpoint").write_text("0\n1\n4 3\n")
     assert (SEGMENT + ".log", 0, "leader-epoch") not in faults(partition)

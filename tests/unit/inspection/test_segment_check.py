@@ -173,7 +173,7 @@ def test_snapshot_with_wrong_sequence_is_named(partition: Path) -> None:
     assert (path.name, 10, "producer") in faults(partition)
 
 
-def test_snapshot_of_batch_that_the_cleaner_removed_is_no_fault(partition: Path) -> None:
+def test_snapshot_of_batch_that_the_cleaner_removed_is_not_a_fault(partition: Path) -> None:
     """The cleaner need not keep this batch, because a later one of the producer exists."""
     path = min(partition.glob("*.snapshot"))
     batches = [
@@ -188,7 +188,7 @@ def test_snapshot_of_batch_that_the_cleaner_removed_is_no_fault(partition: Path)
     assert "producer" not in {check for name, _, check in faults(partition) if name == path.name}
 
 
-def test_removed_batches_are_no_fault(partition: Path) -> None:
+def test_removed_batches_are_not_faults(partition: Path) -> None:
     """A compacted log has gaps; its indexes are rebuilt by the cleaner."""
     path = partition / LOG
     first, second = entry_positions(path)[:2]

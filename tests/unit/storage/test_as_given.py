@@ -67,7 +67,7 @@ def test_gaps_before_and_between_entries_are_kept(place: Place) -> None:
     assert place.log.log_start_offset == 0
 
 
-def test_wrong_checksum_is_written_as_it_is(place: Place) -> None:
+def test_wrong_checksum_is_written_unchanged(place: Place) -> None:
     damaged = bytearray(rows(0))
     damaged[-2] ^= 1
     give(place, bytes(damaged), rows(1))

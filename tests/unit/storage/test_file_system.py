@@ -12,7 +12,7 @@ FILE_CALLS = {
 }
 
 
-def test_a_write_returns_what_a_read_finds(tmp_path: Path) -> None:
+def test_written_bytes_are_read_back(tmp_path: Path) -> None:
     fd = DISK.open(str(tmp_path / "a"), READ_AND_WRITE)
     assert DISK.write(fd, b"abcdef", 3) == 6
     assert DISK.read(fd, 3, 5) == b"cde"

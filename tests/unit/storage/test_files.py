@@ -189,7 +189,7 @@ def test_descriptor_of_a_removed_file_is_closed_with_its_last_range(files: Files
     assert open_descriptors(tmp_path) == []
 
 
-def test_removing_a_missing_file_is_no_error(files: Files, tmp_path: Path) -> None:
+def test_removing_a_missing_file_raises_no_error(files: Files, tmp_path: Path) -> None:
     file = files.file(str(tmp_path / "a"))
     file.write(b"x", 0)
     file.remove()

@@ -36,7 +36,7 @@ def state(log: Log) -> list[object]:
     return [four(log), log.epochs.entries, producers, log.segments.base_offsets]
 
 
-def test_image_is_what_a_clean_stop_leaves(tmp_path: Path) -> None:
+def test_image_equals_a_cleanly_stopped_directory(tmp_path: Path) -> None:
     place = filled(tmp_path / "data")
     image = {name: stored.data for name, stored in image_of(place.directory).items()}
     place.directory.close()

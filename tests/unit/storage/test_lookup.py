@@ -51,7 +51,7 @@ def searched_in_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("searched_in_threads")
-def test_lookup_goes_on_after_an_entry_that_was_searched_in_a_thread(
+def test_lookup_continues_after_an_entry_that_was_searched_in_a_thread(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for _ in range(50):  # the header announces a later timestamp than the records have

@@ -95,7 +95,7 @@ def test_an_empty_index_has_an_empty_file_once_it_is_flushed(tmp_path: Path) -> 
     assert (tmp_path / "0.index").read_bytes() == b""
 
 
-def test_a_flush_appends_what_is_new(tmp_path: Path) -> None:
+def test_flush_appends_only_new_entries(tmp_path: Path) -> None:
     made = index(tmp_path, [(45, 100)])
     made.flush()
     made.append(60, 5000)

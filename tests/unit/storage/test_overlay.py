@@ -299,7 +299,7 @@ class RecordingDisk(FileSystem):
         return super().write(fd, data, position)
 
 
-def test_index_that_is_written_anew_is_not_copied(tmp_path: Path) -> None:
+def test_rewritten_index_is_not_copied(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", CONFIG._replace(index_interval_bytes=100), durable=True)
     for number in range(20):
         place.append(number)

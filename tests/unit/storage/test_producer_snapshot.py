@@ -148,7 +148,7 @@ def test_a_snapshot_replaces_the_one_at_its_offset(snapshots: Snapshots) -> None
     assert names(snapshots) == [5, 10, 20]
 
 
-def test_removing_a_missing_snapshot_is_no_error(snapshots: Snapshots) -> None:
+def test_removing_a_missing_snapshot_raises_no_error(snapshots: Snapshots) -> None:
     os.unlink(snapshots.path(10))
     snapshots.remove_all([10, 11])
     assert names(snapshots) == [5, 20]

@@ -89,7 +89,7 @@ def test_the_base_timestamp_stays() -> None:
     assert (batch.base_timestamp, batch.max_timestamp) == (T0 + 100, T0 + 105)
 
 
-def test_without_a_timestamp_there_is_no_largest_one() -> None:
+def test_records_without_timestamps_have_no_largest_one() -> None:
     accepted = accept(produced(record(-1), record(-1)))
     assert (accepted.max_timestamp, accepted.offset_of_max_timestamp) == (-1, -1)
 

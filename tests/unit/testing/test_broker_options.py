@@ -101,7 +101,7 @@ def test_constructor_takes_topics_as_a_dict() -> None:
 
 
 @pytest.mark.parametrize("name", ["unknown", "return", "self"])
-def test_name_inside_the_constructor_is_no_option(name: str) -> None:
+def test_name_inside_the_constructor_is_not_an_option(name: str) -> None:
     with pytest.raises(TypeError):
         kafkalet.Broker(**{name: 1})
 

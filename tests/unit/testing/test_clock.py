@@ -450,5 +450,5 @@ def test_system_clock_cannot_be_advanced() -> None:
         given.advance(hours=1)
 
 
-def test_clock_that_can_be_advanced_is_given_as_it_is(clock: kafkalet.Clock) -> None:
+def test_clock_that_can_be_advanced_is_the_public_clock(clock: kafkalet.Clock) -> None:
     assert movable(clock) is clock

@@ -85,7 +85,7 @@ def test_unknown_option_raises_type_error(kafka: Broker) -> None:
         kafka.fault("Produce", eror="NOT_LEADER_OR_FOLLOWER")  # type: ignore[arg-type]
 
 
-def test_name_inside_the_method_is_no_option_of_a_fault(kafka: Broker) -> None:
+def test_name_inside_the_method_is_not_an_option_of_a_fault(kafka: Broker) -> None:
     with pytest.raises(TypeError, match=r"fault\(\) has no option 'unknown'"):
         kafka.fault("Produce", error="NOT_LEADER_OR_FOLLOWER", unknown=1)  # type: ignore[arg-type]
 

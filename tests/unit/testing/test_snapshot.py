@@ -353,7 +353,7 @@ SPARSE = {"GNU.sparse.major": "0", "GNU.sparse.minor": "1", "GNU.sparse.size": "
         (entry_of("x\n"), "it contains"),
     ],
 )
-def test_archive_with_an_entry_that_is_no_file_of_a_data_directory_is_refused(
+def test_archive_with_a_file_that_no_data_directory_contains_is_refused(
     tmp_path: Path, entry: tarfile.TarInfo, reason: str
 ) -> None:
     with tarfile.open(tmp_path / "s.tar", "w", format=tarfile.PAX_FORMAT) as written:

@@ -156,7 +156,7 @@ def test_release_with_zookeeper_changes_a_resource_that_is_listed_twice() -> Non
         assert rights.wire.cluster._server.metadata.topics["t"].config["retention.ms"] == "6"
 
 
-def test_right_on_the_cluster_is_no_right_on_topics(rights: Rights) -> None:
+def test_right_on_the_cluster_does_not_apply_to_topics(rights: Rights) -> None:
     rights.grant("all cluster")
     assert configs(rights, (2, "t"), (32, "g")) == [("t", DENIED), ("g", Code.GROUP_AUTHORIZATION_FAILED)]
 

@@ -33,7 +33,7 @@ def test_success_returns_0_and_prints_a_table(api: Asking, capsys: pytest.Captur
     ]
 
 
-def test_json_is_that_of_the_api(api: Asking, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_output_equals_the_response_of_the_api(api: Asking, capsys: pytest.CaptureFixture[str]) -> None:
     main(["--json", "brokers"])
     assert json.loads(capsys.readouterr().out) == api.get("/v1/brokers")
 

@@ -92,7 +92,7 @@ def line(process: "subprocess.Popen[str]") -> str:
         ),
     ],
 )
-def test_invalid_option_is_named_with_what_is_allowed(arguments: list[str], message: str) -> None:
+def test_invalid_option_is_named_with_the_allowed_values(arguments: list[str], message: str) -> None:
     with pytest.raises(UsageError) as error:
         Exec.of(arguments)
     assert str(error.value) == message

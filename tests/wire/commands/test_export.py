@@ -121,7 +121,7 @@ def test_several_directories_are_log_dirs_of_the_broker(tmp_path: Path) -> None:
     assert not (copies[1] / SNAPSHOT).exists()
 
 
-def test_id_of_the_broker_is_that_of_its_partitions(tmp_path: Path) -> None:
+def test_broker_keeps_the_id_of_its_partitions(tmp_path: Path) -> None:
     with kafkalet.Broker(data_dir=tmp_path, config={"node.id": 7}) as broker:
         broker.topic("t", 1)
     assert layout_of([str(tmp_path)]).paths == {7: [str(tmp_path)]}

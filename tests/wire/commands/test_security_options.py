@@ -91,7 +91,7 @@ def test_impossible_options_print_one_line_and_return_2(options: list[str], mess
     assert done.stderr.count("\n") == 1
 
 
-def test_without_a_tool_for_certificates_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_tool_for_certificates_is_reported_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     code = "import sys; sys.modules['cryptography'] = None; from kafkalet.cli import main; sys.exit(main())"
     done = subprocess.run(

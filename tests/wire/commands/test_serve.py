@@ -84,7 +84,7 @@ def parsed(*arguments: str) -> Serve:
         (["--journal", "-"], "--journal -: the journal cannot be written to stdout; name a file"),
     ],
 )
-def test_invalid_option_is_named_with_what_is_allowed(arguments: list[str], message: str) -> None:
+def test_invalid_option_is_named_with_the_allowed_values(arguments: list[str], message: str) -> None:
     with pytest.raises(UsageError) as error:
         parsed(*arguments)
     assert str(error.value) == message

@@ -33,7 +33,7 @@ def test_sizes_are_aligned_to_the_right() -> None:
         ("base64:/w==", "text", '"base64:/w=="'),
     ],
 )
-def test_value_is_told_apart_from_null_and_base64(value: str | None, encoding: str, text: str | None) -> None:
+def test_text_value_is_distinguished_from_null_and_base64(value: str | None, encoding: str, text: str | None) -> None:
     assert data_cell(value, encoding) == text
 
 

@@ -42,7 +42,7 @@ def produce(api: Asking, topic: str) -> None:
 # Once
 
 
-def test_state_is_printed_once_if_output_is_no_terminal(api: Asking, capsys: pytest.CaptureFixture[str]) -> None:
+def test_state_is_printed_once_if_output_is_not_a_terminal(api: Asking, capsys: pytest.CaptureFixture[str]) -> None:
     produce(api, "orders")
     api.cluster.fault("Fetch", delay=1)
     assert main(["--control", api.control.url]) == 0

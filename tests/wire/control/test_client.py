@@ -65,7 +65,7 @@ def other_server() -> Iterator[str]:
         thread.join()
 
 
-def test_server_that_is_no_control_api_is_named(other_server: str) -> None:
+def test_server_other_than_a_control_api_is_named(other_server: str) -> None:
     with pytest.raises(ControlError, match="is not a kafkalet control API"):
         ControlClient(other_server).ask("GET", "/v1/topics")
 

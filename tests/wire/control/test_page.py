@@ -409,7 +409,7 @@ def test_value_is_shown_as_text_json_or_hexadecimal(page: "Page", three: Asking,
     assert detail.locator(".headers dt").inner_text() == "trace"
 
 
-def test_bytes_that_are_no_text_are_shown_as_hexadecimal(page: "Page", three: Asking) -> None:
+def test_bytes_that_are_not_text_are_shown_as_hexadecimal(page: "Page", three: Asking) -> None:
     three.cluster.topic("binary").send(b"\xff\x00A" + bytes(100), key=b"\xfe")
     visit(page, "#/records/binary")
     page.get_by_role("button", name="Open record 0 of partition 0").click()

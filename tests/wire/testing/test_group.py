@@ -90,7 +90,7 @@ def test_consumer_that_starts_at_the_end_has_no_lag_until_a_record_arrives(kafka
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_aborted_records_and_markers_are_no_lag_for_read_committed(kafka: Broker, client: str) -> None:
+def test_aborted_records_and_markers_do_not_count_as_lag_with_read_committed(kafka: Broker, client: str) -> None:
     producer = confluent_kafka.Producer({"bootstrap.servers": kafka.bootstrap_servers, "transactional.id": "tx"})
     producer.init_transactions()
     kafka.topic("t", partitions=1)

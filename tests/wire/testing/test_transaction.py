@@ -172,7 +172,7 @@ def test_transaction_of_several_partitions_has_a_marker_in_each(kafka: Broker) -
     assert [log.log_end_offset for log in kafka.topic("t").logs] == [2, 3]
 
 
-def test_beginning_fences_an_older_producer(kafka: Broker) -> None:
+def test_new_transaction_fences_an_older_producer(kafka: Broker) -> None:
     client = producer(kafka)
     with kafka.open_transaction("tx") as transaction:
         transaction.send("t", "new")
@@ -193,7 +193,7 @@ def test_newer_producer_fences_an_open_transaction(kafka: Broker, call: Callable
     assert committed(kafka) == [b"new"]
 
 
-def test_one_transactional_id_is_used_for_several_transactions(kafka: Broker) -> None:
+def test_transactional_id_can_be_reused_for_several_transactions(kafka: Broker) -> None:
     for value in ("a", "b", "c"):
         with kafka.open_transaction("tx") as transaction:
             transaction.send("t", value)

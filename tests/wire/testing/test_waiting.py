@@ -16,7 +16,7 @@ def test_default_timeout_is_that_of_the_cluster() -> None:
 
 
 @pytest.mark.parametrize("given", ["1", True, None.__class__])
-def test_timeout_that_is_no_number_raises_type_error(given: Any) -> None:
+def test_timeout_of_another_type_raises_type_error(given: Any) -> None:
     with pytest.raises(TypeError, match="number of seconds"):
         timeout_s(Broker(), given)
 
@@ -48,7 +48,7 @@ def test_wait_returns_the_first_value_that_is_not_none() -> None:
         assert wait(broker, look, 10, lambda: "timed out") == 7
 
 
-def test_failure_shows_what_clients_do() -> None:
+def test_failure_shows_the_requests_of_clients() -> None:
     with Broker() as broker, pytest.raises(AssertionError) as caught:
         wait(broker, lambda: None, 0, lambda: "nothing came")
     assert str(caught.value) == "nothing came\n  clients:\n    no client is connected"

@@ -103,7 +103,7 @@ def save(frame: Any, path: Path, mode: str = "append", **options: Any) -> None:
     frame.write.format("kafkalog").mode(mode).options(topic="t", **options).save(str(path))
 
 
-def test_spark_writes_and_reads_what_it_wrote(spark: SparkSession, tmp_path: Path) -> None:
+def test_spark_reads_back_what_it_has_written(spark: SparkSession, tmp_path: Path) -> None:
     frame = spark.range(1000).selectExpr(
         "cast(id % 7 as string) key",
         "cast(id as string) value",

@@ -101,7 +101,7 @@ def test_wrong_last_stable_offset_is_found() -> None:
     assert message == "under read_committed, the broker's log ends at 4, but according to the batches at 9"
 
 
-def test_appends_during_the_audit_are_no_disagreement() -> None:
+def test_appends_during_the_audit_are_not_disagreements() -> None:
     moving = ((0, 9, 9), (0, 12, 12))
     assert asked({(30, "read_uncommitted"): Found(10, 30, 0)}, *moving)[1] == []
     assert asked({(MAX_TIMESTAMP, "read_uncommitted"): Found(11, 40, 0)}, *moving)[1] == []

@@ -19,7 +19,7 @@ def test_topic_id_is_formatted_as_in_kafka() -> None:
     assert as_text(bytes.fromhex("000102030405060708090a0b0c0d0eff")) == "AAECAwQFBgcICQoLDA0O_w"
 
 
-def test_zeros_and_none_are_no_topic_id() -> None:
+def test_zeros_and_none_are_not_topic_ids() -> None:
     assert as_text(bytes(16)) is None
     assert as_text(None) is None
 
@@ -166,7 +166,7 @@ def test_data_loss_is_an_error_unless_tolerated(
     assert len(losses) == 1
 
 
-def test_topic_id_unknown_before_is_no_loss() -> None:
+def test_topic_id_that_was_unknown_before_is_not_a_loss() -> None:
     assert new({T0: (0, 9)}, {T0: Dumped(0, 4, 4)}, (None, "b")) == ([Covered("t", 0, "b", 4, 9)], [])
 
 

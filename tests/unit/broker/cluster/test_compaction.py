@@ -53,7 +53,7 @@ def wait_for_background(cluster: kafkalet.Cluster) -> None:
         pass
 
 
-def test_request_compacts_what_is_due(broker: kafkalet.Broker) -> None:
+def test_request_compacts_all_due_logs(broker: kafkalet.Broker) -> None:
     broker.topic("t", 1, COMPACTED)
     send(broker, "abab")
     roll(broker)

@@ -124,7 +124,7 @@ def test_topics_are_those_of_request_and_response() -> None:
     assert exchange(request, 7).topics() == exchange(request, 7, response.encode(7)).topics() == {"t"}
 
 
-def test_text_is_that_of_the_request_log() -> None:
+def test_text_equals_that_in_the_request_log() -> None:
     request, response = list_offsets(0)
     text = exchange(request, 7, response.encode(7)).text(2.0)
     assert text == "client=me ListOffsets v7 t-0@latest -> offset 7 in 2.0 ms"
@@ -195,7 +195,7 @@ def test_refused_api_versions_request_has_a_response_of_version_0() -> None:
 
 
 @pytest.mark.parametrize("frame", [b"", b"\0", b"\0\3", b"\0\3\0\x09", b"\x7f\xff\0\0" + bytes(8)])
-def test_frame_that_is_no_request_is_shown(frame: bytes) -> None:
+def test_frame_that_is_not_a_request_is_shown(frame: bytes) -> None:
     found: Any = exchange(None, 7)._replace(frame=frame, frame_bytes=len(frame), answer="connection closed: why")
     assert found.request() is None
     assert found.text(2.0)

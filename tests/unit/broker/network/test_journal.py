@@ -228,7 +228,7 @@ def test_clear_forgets_requests_and_counts() -> None:
         assert (asked.journal.exchanges(), asked.journal.counts(), asked.journal.bytes_held) == ([], {}, 0)
 
 
-def test_since_returns_what_is_new() -> None:
+def test_since_returns_only_newer_requests() -> None:
     with journaled(most_requests=16) as asked:
         ask_metadata(asked, "first")
         _, sequence = asked.journal.since(0)

@@ -11,7 +11,7 @@ from kafkalet.protocol.errors import DecodeError
 
 
 @pytest.mark.parametrize("size", [0, -1, -(2**31), 101, 2**31 - 1])
-def test_a_size_outside_of_one_to_the_limit_is_refused(size: int) -> None:
+def test_size_below_1_or_above_the_limit_is_refused(size: int) -> None:
     with pytest.raises(DecodeError, match=str(size)):
         check_size(size, 100)
 

@@ -215,7 +215,7 @@ def test_broken_connection_is_an_error_with_a_mapping(files: Files, segment: str
         Outbox([FileRange(files.file(segment), 0, JOIN_BYTES)]).send(calls, 1 << 20)
 
 
-def test_a_full_socket_is_no_error_and_loses_nothing(pair: tuple[socket.socket, socket.socket]) -> None:
+def test_full_socket_raises_no_error_and_loses_nothing(pair: tuple[socket.socket, socket.socket]) -> None:
     ours, theirs = pair
     everything = CONTENT * 40
     outbox = Outbox([everything])

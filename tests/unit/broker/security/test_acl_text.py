@@ -37,7 +37,7 @@ def test_address_after_from_becomes_the_host() -> None:
     assert (acl.host, acl.resource_name) == ("::1", "billing")
 
 
-def test_word_after_from_that_is_no_address_belongs_to_the_name() -> None:
+def test_word_after_from_that_is_not_an_address_belongs_to_the_name() -> None:
     acl = one("alice:read:group:mail from queue")
     assert (acl.host, acl.resource_name) == ("*", "mail from queue")
 
@@ -123,7 +123,7 @@ def test_example_is_valid(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["alice:read:topic:orders*", "deny:*:all:group:* from 10.0.0.7", "a:b:alter:cluster"])
-def test_text_of_an_acl_is_what_was_parsed(text: str) -> None:
+def test_acl_text_round_trips(text: str) -> None:
     assert str(one(text)) == text
 
 

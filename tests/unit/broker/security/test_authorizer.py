@@ -256,7 +256,7 @@ def says_documentation(acls: Sequence[Acl], operation: Operation, name: str, *, 
 
 
 @given(ACLS, ACLS, OPERATIONS, NAMES, st.booleans())
-def test_decision_is_that_of_the_model(
+def test_decision_agrees_with_the_model(
     added: list[Acl], removed: list[Acl], operation: Operation, name: str, default: bool
 ) -> None:
     acls = Acls([*added, *removed])

@@ -61,7 +61,7 @@ def test_token_without_secret_key_is_refused() -> None:
 
 
 @pytest.mark.parametrize("mechanism", ScramMechanism)
-def test_credential_is_that_of_secret_in_base64(mechanism: ScramMechanism) -> None:
+def test_credential_is_derived_from_the_secret_in_base64(mechanism: ScramMechanism) -> None:
     tokens = tokens_at(ManualClock(NOW))
     tokens.create("t", user("a"), user("b"), (), -1)
     found = tokens.token_credential(mechanism, "t")

@@ -17,7 +17,7 @@ def test_mechanisms_have_their_names_and_numbers() -> None:
 
 
 @pytest.mark.parametrize(("number", "found"), [(0, None), (1, 1), (2, 2), (3, None), (-1, None)])
-def test_unknown_number_is_no_mechanism(number: int, found: int | None) -> None:
+def test_unknown_number_is_not_a_mechanism(number: int, found: int | None) -> None:
     assert ScramMechanism.of(number) == found
 
 

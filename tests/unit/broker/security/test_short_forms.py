@@ -80,7 +80,9 @@ def test_default_protocol_follows_from_users_and_tls(given: dict[str, Any], prot
         ({"tls": True}, ["SASL_PLAINTEXT"], "ssl://"),
     ],
 )
-def test_listeners_without_what_is_given_are_refused(given: dict[str, Any], protocols: list[str], wanted: str) -> None:
+def test_listeners_that_lack_the_given_security_are_refused(
+    given: dict[str, Any], protocols: list[str], wanted: str
+) -> None:
     with pytest.raises(ValueError, match=wanted):
         ShortForms.of(**given).check_protocols(protocols)
 

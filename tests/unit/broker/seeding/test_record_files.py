@@ -134,7 +134,7 @@ def test_columns_become_key_and_timestamp_and_stay_in_the_value(tmp_path: Path) 
     ]
 
 
-def test_a_row_over_several_lines_is_numbered_by_its_first(tmp_path: Path) -> None:
+def test_row_over_several_lines_has_the_number_of_the_first(tmp_path: Path) -> None:
     path = written(tmp_path, "a.csv", 'a,b\n1,"x\ny\nz"\n2,c\n')
     assert [record.line for record in read(path)] == [2, 5]
 

@@ -16,7 +16,7 @@ def configs(kind: int, name: str) -> dict[str, Any]:
     return step("IncrementalAlterConfigs", resources=[{"resource_type": kind, "resource_name": name, "configs": []}])
 
 
-def test_scenario_with_its_own_topics_reaches_nothing_else() -> None:
+def test_scope_of_a_scenario_with_its_own_topics_is_itself() -> None:
     assert scope(load("lo_time_equal").steps["3.9"]) is Scope.OWN
 
 
@@ -48,14 +48,14 @@ def test_scenario_with_its_own_topics_reaches_nothing_else() -> None:
     ],
     ids=lambda value: "" if isinstance(value, Scope) else value["api"],
 )
-def test_reach_follows_from_what_the_request_names(one: dict[str, Any], reach: Scope) -> None:
+def test_scope_depends_on_the_names_in_the_request(one: dict[str, Any], reach: Scope) -> None:
     assert scope([one]) is reach
 
 
 @pytest.mark.parametrize("name", ["raft_voters_are_static", "unregister_unknown_broker"])
-def test_scenario_that_only_the_recorded_cluster_refuses_reaches_the_cluster(name: str) -> None:
+def test_scope_of_a_scenario_that_only_the_recorded_cluster_refuses_is_the_cluster(name: str) -> None:
     assert scope(load(name).steps["4.4"]) is Scope.CHANGES
 
 
-def test_scenario_reaches_as_far_as_its_furthest_step() -> None:
+def test_scope_of_a_scenario_is_the_widest_of_its_steps() -> None:
     assert scope([step("ListGroups"), configs(4, "1"), configs(2, "$t")]) is Scope.CHANGES

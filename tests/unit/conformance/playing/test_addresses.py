@@ -14,6 +14,6 @@ def test_addresses_are_separated_by_commas() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "a", "a:", "a:x", ":9092", "a:0", "a:65536", "::1:9092", "a:1,b"])
-def test_text_that_is_no_address_is_refused(text: str) -> None:
+def test_invalid_address_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"is not an address; expected is HOST:PORT, or \[IPV6\]:PORT for IPv6"):
         bootstrap_addresses(text)

@@ -21,12 +21,12 @@ def bounded_cases(*cases: CaseResult) -> tuple[CaseResult, ...]:
     return bounded(result(scenario("large"), Outcome.DIFFERS, *cases)).cases
 
 
-def test_small_result_is_kept_as_it_is() -> None:
+def test_small_result_is_kept_unchanged() -> None:
     small = result(scenario("small"), Outcome.DIFFERS, differing("a", "b"), case("b"))
     assert bounded(small) == small
 
 
-def test_long_text_and_array_end_with_what_is_missing() -> None:
+def test_long_text_and_array_end_with_a_note_on_the_missing_part() -> None:
     assert cut("x" * 5_000, 200) == "x" * 178 + "... (5,000 characters)"
     items = cut([{"n": number} for number in range(5_000)], 200)
     assert items[:2] == [{"n": 0}, {"n": 1}]

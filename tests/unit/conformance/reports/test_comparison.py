@@ -37,7 +37,7 @@ def test_other_response_that_is_not_as_kafka_is_a_change() -> None:
     assert kinds([differing()], [case("one", Outcome.FAILED)]) == [Kind.CHANGED]
 
 
-def test_text_that_is_different_in_each_run_is_no_change() -> None:
+def test_text_that_differs_in_each_run_is_not_a_change() -> None:
     first, second = (case("a", Outcome.DIFFERS, Difference("name", "x", text)) for text in ("t-1234", "t-5678"))
     assert kinds([first], [second]) == []
 

@@ -58,11 +58,11 @@ RUNS = st.builds(
 
 
 @given(RUNS)
-def test_run_survives_being_written_and_read(made: Run) -> None:
+def test_run_round_trips_through_json(made: Run) -> None:
     assert loads(dumps(made)) == made
 
 
-def test_every_outcome_survives() -> None:
+def test_every_outcome_round_trips() -> None:
     made = every_outcome()
     assert loads(dumps(made)) == made
 

@@ -93,7 +93,7 @@ def test_paths_refer_to_sorted_arrays_if_the_order_was_not_compared() -> None:
     assert as_compared(made)[0]["topics"][0]["name"] == "a"
 
 
-def test_response_that_cannot_be_sorted_is_shown_as_it_is() -> None:
+def test_response_that_cannot_be_sorted_is_shown_unchanged() -> None:
     made = case("x", Outcome.DIFFERS, Difference("nowhere[3].x", 1, 2), expected=[1, "a"], actual=[None, {}])
     assert as_compared(made) == ([1, "a"], [None, {}])
 

@@ -11,7 +11,7 @@ def test_cramjam_or_none_returns_none_without_the_package(monkeypatch: pytest.Mo
     assert streams.cramjam_or_none() is None
 
 
-def test_output_refuses_what_exceeds_the_limit() -> None:
+def test_output_over_the_limit_is_refused() -> None:
     output = streams.Output(3)
     output.add(b"ab")
     assert (output.left, output.content()) == (1, b"ab")

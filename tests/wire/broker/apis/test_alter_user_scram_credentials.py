@@ -115,7 +115,7 @@ def test_both_mechanisms_of_a_user_are_altered_with_zookeeper() -> None:
 
 
 @pytest.mark.parametrize(("release", "error"), [("2.8", TOO_FEW), ("4.4", UNKNOWN_MECHANISM)])
-def test_error_of_several_is_that_of_release(release: str, error: tuple[int, str]) -> None:
+def test_error_for_several_entries_depends_on_the_release(release: str, error: tuple[int, str]) -> None:
     with secured(SECURED, version=release) as users:
         assert altered(users, put("a", 9), put("a", 1, 1)) == {"a": error}
 

@@ -117,7 +117,7 @@ def test_directory_stays_clean_if_logs_were_not_opened(late: Path) -> None:
     assert {path: path.read_bytes() for path in late.glob(f"{TOPIC}-[1-4]/*")} == before
 
 
-def test_log_that_was_opened_and_not_used_stays_as_it_is(late: Path) -> None:
+def test_log_that_was_opened_but_not_used_is_unchanged(late: Path) -> None:
     with kafkalet.Broker(data_dir=late) as broker:
         open_all(broker)
     before = {path: (path.stat().st_ino, path.read_bytes()) for path in late.glob(f"{TOPIC}-[1-4]/*")}

@@ -56,7 +56,7 @@ def test_advertised_ports_are_consecutive_from_first_broker() -> None:
 @pytest.mark.parametrize(
     ("host", "advertised"), [("localhost", "localhost"), ("127.0.0.1", "127.0.0.1"), ("", "localhost")]
 )
-def test_clients_get_the_host_as_it_is_written(host: str, advertised: str) -> None:
+def test_clients_get_the_host_exactly_as_configured(host: str, advertised: str) -> None:
     """A certificate for localhost is not one for 127.0.0.1."""
     addresses = Addresses(plaintext(host, 0))
     with listeners(1) as (only,):

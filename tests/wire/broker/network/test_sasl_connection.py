@@ -265,7 +265,9 @@ def test_unknown_mechanism_gets_the_list_of_enabled_ones(broker: Broker, client:
 @pytest.mark.parametrize(
     "frame", [b"", b"\x60\x82", request(Api.METADATA, 1, topics=[])[4:]], ids=["empty", "gssapi", "metadata"]
 )
-def test_first_frame_that_is_no_handshake_closes_after_the_delay(broker: Broker, client: Client, frame: bytes) -> None:
+def test_first_frame_other_than_a_handshake_closes_after_the_delay(
+    broker: Broker, client: Client, frame: bytes
+) -> None:
     client.frame(frame)
     assert broker.waits()
     assert client.receive() is None

@@ -88,7 +88,7 @@ def test_consumer_with_group_commits_what_it_has_read(client: str, broker: kafka
     assert broker.group(topic).state == "Empty"
 
 
-def test_consumer_that_waits_in_vain_ends_at_the_timeout(client: str, broker: kafkalet.Broker, topic: str) -> None:
+def test_consumer_without_records_ends_at_the_timeout(client: str, broker: kafkalet.Broker, topic: str) -> None:
     ended = run(client, broker, "consume", topic, timeout_s="2")
     assert (ended.status, ended.of("record")) == (1, []), ended
 

@@ -205,7 +205,7 @@ def test_run_without_scenarios_exits_with_2(judged: Callable[[Run], None]) -> No
     assert main(ADDRESS) == 2
 
 
-def test_baseline_allows_what_differed_before(judged: Callable[[Run], None], tmp_path: Path) -> None:
+def test_baseline_allows_earlier_differences(judged: Callable[[Run], None], tmp_path: Path) -> None:
     baseline = tmp_path / "baseline.json"
     baseline.write_text(dumps(every_outcome()))
     judged(every_outcome())
@@ -231,7 +231,7 @@ def test_run_that_did_nothing_exits_with_2_with_a_baseline_too(judged: Callable[
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted_run_reports_what_ran(
+def test_interrupted_run_reports_the_completed_scenarios(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], number: signal.Signals
 ) -> None:
     def judge(options: object, progress: Callable[[object], None], announce: Callable[[Announcement], None]) -> Run:

@@ -42,7 +42,7 @@ def test_changes_are_written_as_json(reports: tuple[str, str], capsys: pytest.Ca
     assert "no longer as Kafka: 1" in captured.err
 
 
-def test_file_that_is_no_report_exits_with_2_and_one_line(reports: tuple[str, str], tmp_path: Path) -> None:
+def test_file_that_is_not_a_report_exits_with_2_and_one_line(reports: tuple[str, str], tmp_path: Path) -> None:
     (tmp_path / "cut.json").write_text(Path(reports[0]).read_text()[:-20])
     done = process("conform", "diff", reports[0], str(tmp_path / "cut.json"))
     assert done.returncode == 2

@@ -55,7 +55,7 @@ def test_run_announces_its_limit(broker: kafkalet.Broker) -> None:
     assert (announced.scenarios, announced.limit_s) == (1, 90)
 
 
-def test_run_is_announced_with_what_is_known_of_the_broker(broker: kafkalet.Broker) -> None:
+def test_run_is_announced_with_the_known_facts_about_the_broker(broker: kafkalet.Broker) -> None:
     returned: list[Announcement] = []
     options = Options(broker.bootstrap_servers, only=(SCENARIO,), jobs=1, disposable=True)
     run = judge(options, announce=returned.append)
@@ -140,7 +140,7 @@ def judged(
     ],
     ids=["closes", "stops within", "silent", "negative size", "huge", "short", "correlation", "undecodable"],
 )
-def test_broker_that_misbehaves_fails_with_what_was_seen(
+def test_broker_that_misbehaves_fails_with_the_observed_behavior(
     broker: kafkalet.Broker, spoil: Spoil, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(player, "ANSWER_S", 0.2)

@@ -53,7 +53,7 @@ def test_response_that_was_put_back_is_received_again(ends: tuple[Connection, so
         (struct.pack(">iihi", 10, 1, 0, 0x7FFFFFFF), "ApiVersions v0 cannot be decoded: DecodeError: "),
     ],
 )
-def test_bytes_that_are_no_response_are_garbage(
+def test_bytes_that_are_not_a_response_are_garbage(
     ends: tuple[Connection, socket.socket], sent: bytes, reason: str
 ) -> None:
     connection, broker = ends
@@ -72,7 +72,7 @@ def test_broker_that_closes_is_reported(ends: tuple[Connection, socket.socket]) 
         connection.receive(number, 5)
 
 
-def test_part_of_a_response_is_no_response(ends: tuple[Connection, socket.socket]) -> None:
+def test_incomplete_response_is_reported_as_no_response(ends: tuple[Connection, socket.socket]) -> None:
     connection, broker = ends
     number = connection.send("ApiVersions", 0, {})
     broker.sendall(b"\0\0\0\x20\0")

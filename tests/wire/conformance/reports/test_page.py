@@ -97,7 +97,7 @@ def test_failed_scenario_shows_its_reason(page: "Page") -> None:
     expect(many).to_contain_text("needs a cluster of 3 brokers", use_inner_text=True)
 
 
-def test_text_of_the_broker_stays_text(page: "Page") -> None:
+def test_text_of_the_broker_is_never_markup_in_the_page(page: "Page") -> None:
     """`opened` fails if the page shows a dialog, loads an image or writes an error."""
     details = opened_details(page, "evil")
     assert "</script><script>alert(1)</script><img src=x" in details.inner_text()

@@ -68,7 +68,7 @@ def test_stream_continues_with_changed_items(api: Asking) -> None:
     assert data["topics"][0]["partitions"][0]["high_watermark"] == 1
 
 
-def test_stream_names_what_was_removed(api: Asking) -> None:
+def test_stream_names_removed_items(api: Asking) -> None:
     api.post("/v1/topics", {"name": "a"})
     with streaming(api, "topics") as stream:
         stream.next()

@@ -200,7 +200,7 @@ def test_contradictory_read_is_refused(api: Asking, path: str, status: int) -> N
     assert api.ask("GET", path).status == status
 
 
-def test_records_of_a_partition_without_a_leader_are_no_empty_list(api: Asking) -> None:
+def test_reading_a_partition_without_a_leader_fails(api: Asking) -> None:
     fill(api)
     api.cluster.topic("t").take_offline(0)
     answer = api.ask("GET", "/v1/topics/t/records")

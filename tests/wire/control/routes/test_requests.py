@@ -18,7 +18,7 @@ def produce(api: Asking, client_id: str = "app", topic: str = "t") -> None:
     producer.flush()
 
 
-def test_requests_show_what_clients_sent(api: Asking) -> None:
+def test_requests_of_clients_are_shown(api: Asking) -> None:
     produce(api)
     [request] = api.get("/v1/requests?apis=Produce")["requests"]
     assert (request["client_id"], request["topics"], request["errors"]) == ("app", ["t"], [])

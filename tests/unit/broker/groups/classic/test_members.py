@@ -99,7 +99,7 @@ def test_next_member_leads_after_leader_is_removed() -> None:
     assert len(group) == 0
 
 
-def test_removing_unknown_member_is_no_error() -> None:
+def test_removing_unknown_member_raises_no_error() -> None:
     group = members(member("a"))
     group.remove("z")
     assert ids(group) == ["a"]

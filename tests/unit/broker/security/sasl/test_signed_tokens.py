@@ -174,7 +174,7 @@ def test_other_url_is_refused(url: str, problem: str) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"keys": 5}', "{}"])
-def test_file_that_is_no_key_set_is_refused(file: Path, content: str) -> None:
+def test_file_that_is_not_a_key_set_is_refused(file: Path, content: str) -> None:
     file.write_text(content)
     with pytest.raises(InvalidProperty, match="is not a JSON Web Key Set"):
         tokens(file)

@@ -153,7 +153,7 @@ def test_newer_program_is_used(version: str, tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the program is a shell script")
-def test_failure_of_the_program_is_reported_with_what_it_says(tmp_path: Path) -> None:
+def test_failure_of_the_program_is_reported_with_its_output(tmp_path: Path) -> None:
     program = tmp_path / "openssl"
     program.write_text("#!/bin/sh\necho 'no entropy left' >&2\nexit 1\n")
     program.chmod(0o700)

@@ -61,7 +61,7 @@ def test_any_text_compiles_or_is_refused(text: str) -> None:
     ("pattern", "text", "found"),
     [(".*", "ab", ["ab", ""]), ("x*", "axb", ["", "x", "", ""]), ("(.*?)", "ab", ["", "", ""]), ("b", "a", [])],
 )
-def test_search_goes_on_after_an_empty_match_as_in_java(pattern: str, text: str, found: list[str]) -> None:
+def test_search_continues_after_an_empty_match_as_in_java(pattern: str, text: str, found: list[str]) -> None:
     assert [match[0] for match in matches(re.compile(pattern), text)] == found
 
 

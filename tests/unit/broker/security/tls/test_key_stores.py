@@ -331,7 +331,7 @@ def test_damaged_pkcs12_file_is_refused(p12: str, tmp_path: Path) -> None:
             load({TYPE: "PKCS12", LOCATION: str(path), PASSWORD: "secret"})
 
 
-def test_pkcs12_without_cryptography_is_refused_with_what_to_do(p12: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pkcs12_without_cryptography_is_refused_with_the_remedy(p12: str, monkeypatch: pytest.MonkeyPatch) -> None:
     real: Callable[..., Any] = builtins.__import__
 
     def missing(name: str, *arguments: Any) -> Any:

@@ -29,7 +29,7 @@ VERSIONS, SUITES = "ssl.enabled.protocols", "ssl.cipher.suites"
 # Keystore
 
 
-def test_listener_without_keystore_is_refused_with_what_to_do() -> None:
+def test_listener_without_keystore_is_refused_with_the_remedy() -> None:
     with pytest.raises(InvalidProperty, match=r"has no keystore.*kafkalet serve --tls.*Broker\(tls=True\)"):
         TlsSettings({})
 

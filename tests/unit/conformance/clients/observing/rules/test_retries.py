@@ -30,7 +30,7 @@ def test_few_fast_retries_are_correct() -> None:
     assert repeated(MOST, 0.001) == []
 
 
-def test_requests_after_success_are_no_retries() -> None:
+def test_requests_after_success_are_not_retries() -> None:
     assert repeated(3 * MOST, 0.001, FindCoordinatorResponse()) == []
 
 
@@ -52,7 +52,7 @@ def test_fetch_repeated_at_once_after_an_error_of_a_partition_is_noted_once() ->
     assert fetched_again(2 * MOST, 0.001, Code.NONE) == []
 
 
-def test_different_requests_are_no_retries() -> None:
+def test_different_requests_are_not_retries() -> None:
     exchanges = Exchanges(RetryBackoff())
     for number in range(3 * MOST):
         exchanges.ask(FindCoordinatorRequest(key=f"g{number}"), 1, FAILED, after_s=0.001)
