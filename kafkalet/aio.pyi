@@ -72,7 +72,8 @@ class Topic(Mirror):
         """
     @property
     def config(self) -> dict[str, str]:
-        """The properties of the topic, by Kafka's names. Others have the value of the brokers.
+        """The properties that are set for the topic, keyed by Kafka's names for them. Other properties have the value
+        of the brokers.
 
         Raises KafkaError with UNKNOWN_TOPIC_OR_PARTITION if the topic does not exist.
         """
@@ -929,9 +930,10 @@ class Cluster(Mirror):
     ) -> None:
         """Wait until the brokers are quiet: no request is in progress, no group has a lag, no transaction is open.
 
-        A record that is missing after that will not arrive. A Fetch request that waits for records is not in progress;
-        a request that the broker will never answer is (Produce with null records, which Kafka does not answer either).
-        A partition without a leader is not quiet, because its records are unknown and producers wait for its leader.
+        A record that is missing after that will not arrive. A Fetch request that waits for records is not in progress.
+        A request to which the broker will never respond is: Produce with null records, to which Kafka does not respond
+        either. A partition without a leader is not quiet, because its records are unknown and producers wait for its
+        leader.
 
         With `groups=True`, every group with members counts; a list of ids names the groups, with or without members.
         `groups=False`, `transactions=False` and `requests=False` switch a condition off; the last one also ignores

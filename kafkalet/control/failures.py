@@ -30,7 +30,7 @@ HTTP_CODES = {
     500: "internal",
     503: "unavailable",
 }
-"""The code of an error that is not a Kafka error, by status."""
+"""The codes of errors that are not Kafka errors, keyed by HTTP status."""
 
 MISSING = {
     Code.UNKNOWN_TOPIC_OR_PARTITION,

@@ -545,9 +545,10 @@ class Cluster(EmbeddedCluster):
     ) -> None:
         """Wait until the brokers are quiet: no request is in progress, no group has a lag, no transaction is open.
 
-        A record that is missing after that will not arrive. A Fetch request that waits for records is not in progress;
-        a request that the broker will never answer is (Produce with null records, which Kafka does not answer either).
-        A partition without a leader is not quiet, because its records are unknown and producers wait for its leader.
+        A record that is missing after that will not arrive. A Fetch request that waits for records is not in progress.
+        A request to which the broker will never respond is: Produce with null records, to which Kafka does not respond
+        either. A partition without a leader is not quiet, because its records are unknown and producers wait for its
+        leader.
 
         With `groups=True`, every group with members counts; a list of ids names the groups, with or without members.
         `groups=False`, `transactions=False` and `requests=False` switch a condition off; the last one also ignores

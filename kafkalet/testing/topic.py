@@ -238,7 +238,8 @@ class Topic:
 
     @property
     def config(self) -> dict[str, str]:
-        """The properties of the topic, by Kafka's names. Others have the value of the brokers.
+        """The properties that are set for the topic, keyed by Kafka's names for them. Other properties have the value
+        of the brokers.
 
         Raises KafkaError with UNKNOWN_TOPIC_OR_PARTITION if the topic does not exist.
         """

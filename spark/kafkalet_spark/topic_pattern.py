@@ -2,9 +2,9 @@
 
 Spark compiles the pattern with java.util.regex.Pattern and searches for it anywhere in a topic name (ConsumerStrategy:
 `findFirstIn`), so `a` also subscribes to `alarms`, and `^a$` only to `a`. The planning process of kafkalog has no JVM,
-so the pattern is rewritten for Python's `re`. This module rewrites what differs: quotations (`\\Q...\\E`), POSIX and
-Unicode classes (`\\p{Alpha}`), unions and intersections of classes (`[a-z&&[^aeiou]]`), named groups, `\\z` and a few
-escapes. Constructs that Python interprets differently, or does not support, are rejected.
+so the pattern is rewritten for Python's `re`. This module rewrites the constructs that differ: quotations
+(`\\Q...\\E`), POSIX and Unicode classes (`\\p{Alpha}`), unions and intersections of classes (`[a-z&&[^aeiou]]`), named
+groups, `\\z` and a few escapes. Constructs that Python interprets differently, or does not support, are rejected.
 
 Topic names are ASCII, so a character class is represented by the set of its ASCII characters.
 """

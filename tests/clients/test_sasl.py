@@ -134,9 +134,8 @@ def test_kafka_python_logs_in_and_transfers_records(broker: kafkalet.Broker, mec
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_kafka_python_does_not_connect_with_wrong_credentials(broker: kafkalet.Broker, mechanism: str) -> None:
-    """The client tries again until a timeout.
-
-    It may see that the connection is closed before it reads the error, with Apache Kafka, too.
+    """The client retries until a timeout. With Apache Kafka, too, it may notice the closed connection before it reads
+    the error.
     """
     broker.requests.clear()
     with pytest.raises(kafka.errors.KafkaTimeoutError):

@@ -281,7 +281,7 @@ class Workload:
         found = self._log()
         if found is not None:
             key, log = found
-            if log.recovery_point < log.log_end_offset:  # not if everything was deleted, as in Kafka
+            if log.recovery_point < log.log_end_offset:  # as in Kafka, not if everything was deleted
                 log.flush()
                 self._flushed(key, log.log_end_offset)
 

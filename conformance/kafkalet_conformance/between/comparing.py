@@ -50,7 +50,7 @@ class Comparison:
     """How often each kind of difference was found: API, field, and the values if they are error codes."""
     disagreements: list[Disagreement] = field(default_factory=list)
     not_performed: Counter[str] = field(default_factory=Counter)
-    """How many histories could not be performed, by group and reason."""
+    """The number of histories that could not be performed, keyed by group and reason."""
     ended: str = ""
     """Why the comparison ended early, if a broker was no longer reachable."""
 

@@ -60,7 +60,7 @@ class Coverage:
     responses: int = 0
     versions: dict[str, set[int]] = field(default_factory=dict)
     errors: dict[str, Counter[int]] = field(default_factory=dict)
-    """How often each error code occurred, by API."""
+    """The number of occurrences of each error code, keyed by API."""
     states: Counter[str] = field(default_factory=Counter)
 
     def add(self, step: Step, answer: Any) -> None:

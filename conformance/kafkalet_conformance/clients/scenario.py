@@ -70,7 +70,7 @@ class Scenario:
 
 
 class Catalog:
-    """Scenarios by name, in the order of their definition."""
+    """Scenarios, keyed by name, in the order of their definition."""
 
     def __init__(self) -> None:
         self.scenarios: dict[str, Scenario] = {}

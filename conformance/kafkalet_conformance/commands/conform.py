@@ -139,7 +139,7 @@ def _subcommand(names: Sequence[str]) -> Callable[[Sequence[str]], int] | None:
 
 
 def help_text() -> str:
-    """Return the help of `kafkalet conform`, with the options by group."""
+    """Return the help of `kafkalet conform`, with the options in groups."""
     from kafkalet.commands.help import definitions, filled, option_lines
 
     column = len("  --bootstrap HOST:PORT,...  ")

@@ -76,7 +76,7 @@ def _number(text: str) -> int | str:
 
 
 def masked(value: Any, player: Player, field: str = "") -> Any:
-    """Replace what differs between two performances of the same steps."""
+    """Mask the values that differ whenever the same steps are performed."""
     names = {bound: f"${name}" for name, bound in player.names.items() if isinstance(bound, int | str)}
     return _masked(value, player.uniques, names, field)
 

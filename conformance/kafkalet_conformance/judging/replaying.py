@@ -237,7 +237,7 @@ def without_answer(expected: Any, actual: Any) -> str:
 
 
 def advertised(expected: Any, target: Target) -> Any:
-    """Replace `$MAX` beside an API key by the version that the broker advertises."""
+    """Replace `$MAX` beside an API key with the version that the broker advertises."""
     match expected:
         case {"api_key": key, "max_version": "$MAX"}:
             return expected | {"max_version": target.versions.get(key, (0, -1))[1]}

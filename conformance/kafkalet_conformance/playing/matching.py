@@ -37,7 +37,7 @@ MISSING = Missing()
 
 
 def resolve(value: Any, names: dict[str, Any]) -> Any:
-    """Replace names by the values bound to them; unbound names stay."""
+    """Replace names with the values bound to them; unbound names stay."""
     match value:
         case dict():
             return {key: resolve(item, names) for key, item in value.items()}

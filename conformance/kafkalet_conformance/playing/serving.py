@@ -22,7 +22,7 @@ from kafkalet_conformance.transcripts import Step
 from .matching import NAME
 
 Served = Mapping[int, tuple[int, int]]
-"""The versions that a broker advertises, by API key."""
+"""The versions that a broker advertises, keyed by API key."""
 READING = ("Describe", "List", "Metadata", "FindCoordinator", "ApiVersions", "OffsetFetch", "OffsetForLeaderEpoch")
 SESSION = {"session_id", "session_epoch", "forgotten_topics_data"}
 

@@ -106,7 +106,7 @@ def _scenario(result: ScenarioResult, outcomes: list[str]) -> dict[str, Any]:
 
 
 def _others(cases: list[CaseResult]) -> list[str]:
-    """Return the names of the cases that are neither different nor failed, by API and outcome."""
+    """Return the names of the cases that neither differ nor failed, keyed by API and outcome."""
     found: dict[str, list[str]] = {}
     for case in cases:
         heading = f"{case.outcome}: {api_of(case)} {versions(case.version, case.version)}".strip()

@@ -249,7 +249,7 @@ def _answer_lines(row: Row, style: Style) -> Iterator[str]:
 
 
 def listed(scenarios: Sequence[Scenario], style: Style) -> Iterator[str]:
-    """Yield each scenario with its claim, by area."""
+    """Yield the scenarios of each area with their claims."""
     for area, group in groupby(scenarios, lambda scenario: scenario.area):
         yield f"{area}:"
         for scenario in group:

@@ -48,7 +48,7 @@ class ClusterMetadata(NamedTuple):
     path: str
     """The file or directory that it was read from."""
     configs: Mapping[str, Mapping[str, str]]
-    """The configs that are set for each topic, by topic name."""
+    """The configs that are set for each topic, keyed by topic name."""
     defaults: Mapping[str, str]
     """The dynamic configs of all brokers."""
     replicas: Mapping[tuple[str, int], tuple[int, ...]]

@@ -57,7 +57,7 @@ def findings_table(findings: Findings) -> pa.Table:
 
 
 def numbers(facts: PartitionFacts) -> dict[str, int]:
-    """Return the numeric facts about one log, by name."""
+    """Return the numeric facts about one log, keyed by name."""
     chain, times = facts.chain, facts.times
     data = facts.records - facts.markers
     return {

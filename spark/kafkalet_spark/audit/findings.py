@@ -76,7 +76,7 @@ class Findings:
         self.partition = partition
         self.found: list[Finding] = []
         self.checked: Counter[str] = Counter()
-        """How much was checked, by the counter names in coverage.py."""
+        """How much was checked, keyed by the counter names in coverage.py."""
         self.not_checked: list[NotChecked] = []
         self._counts: Counter[tuple[str, str | None]] = Counter()
 

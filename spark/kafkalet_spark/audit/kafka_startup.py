@@ -1,4 +1,4 @@
-"""What Apache Kafka does about each fault on its next start.
+"""How Apache Kafka reacts to each fault on its next start.
 
 The reactions were observed by starting Apache Kafka 3.9.2 in KRaft mode on damaged copies of its own log directory;
 docs/damaged-directories.md has a table of them. They may depend on how the broker was last shut down:

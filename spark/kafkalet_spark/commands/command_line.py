@@ -276,7 +276,7 @@ and other tools read as one table. Later runs add new records. The next run repa
 
 
 def format_options(parsed: Namespace, options: Iterable[Option]) -> dict[str, str]:
-    """Return the options that were set, by name."""
+    """Return the options that were set, keyed by name."""
     found = {option.name: getattr(parsed, _attribute(option)) for option in options if option.flag}
     return {name: value for name, value in found.items() if value is not None}
 

@@ -116,7 +116,7 @@ class Lines:
         return spark.read.format(self._format).options(**{"columnpruning": "false", **self._options, "mode": mode})
 
     def _numbers(self, spark: SparkSession, records: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Iterator[int]]:
-        """Return the numbers of the first lines of these records, by path and text."""
+        """Return the number of the first line of each of these records, keyed by path and text."""
         from pyspark.sql import functions
 
         if not records:

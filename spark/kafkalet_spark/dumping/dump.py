@@ -44,8 +44,9 @@ class DumpRefused(Exception):
 
 
 class DumpOptions(NamedTuple):
-    """The options of a dump: the options of the source `kafkalog` by name, the output directory, and the shape of the
-    files."""
+    """The options of a dump: those of the source `kafkalog`, keyed by name, the output directory, and the shape of the
+    files.
+    """
 
     source: Mapping[str, str]
     out: str

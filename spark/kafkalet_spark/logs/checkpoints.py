@@ -20,7 +20,7 @@ from .files import CorruptFile, read_whole
 
 
 def read_offsets(path: str) -> dict[tuple[str, int], int]:
-    """Return offsets by topic and partition; empty if the file does not exist. Raises CorruptFile."""
+    """Return offsets, keyed by topic and partition; empty if the file does not exist. Raises CorruptFile."""
     try:
         return formats.parse_offsets(_read_if_there(path))
     except formats.Malformed as error:

@@ -58,14 +58,16 @@ class IndexedSegment:
 
     @property
     def offsets(self) -> OffsetIndex:
-        """The offset index: positions by offset. Raises CorruptFile unless lenient."""
+        """The offset index, which maps offsets to positions. Raises CorruptFile unless lenient."""
         if self._offsets is None:
             self._offsets = self._extended(self._read_offsets())
         return self._offsets
 
     @property
     def times(self) -> TimeIndex:
-        """The time index: offsets by the running maximum of the timestamps. Raises CorruptFile unless lenient."""
+        """The time index, which maps the running maximum of the timestamps to offsets. Raises CorruptFile unless
+        lenient.
+        """
         if self._times is None:
             self._times = self._read_times()
         return self._times

@@ -78,7 +78,7 @@ class Replay:
 
     def __init__(self, producers: Producers | None = None, start: int = 0) -> None:
         self.open: dict[int, tuple[int, int]] = {}
-        """The first offset and the producer epoch of each open transaction, by producer id."""
+        """The first offset and the producer epoch of each open transaction, keyed by producer id."""
         self._start = start
         self._behind_marker: dict[int, int] = {}
         """The offset after the last marker of each producer."""

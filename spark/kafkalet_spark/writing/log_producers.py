@@ -40,7 +40,7 @@ class ProducerState(NamedTuple):
 
 
 States = Mapping[int, ProducerState]
-"""States by producer id."""
+"""States, keyed by producer id."""
 
 
 def encode(states: States) -> bytes:
@@ -60,7 +60,7 @@ def read(path: str) -> dict[int, ProducerState]:
 
 
 def moved(states: Iterable[ProducerState], offsets: int) -> dict[int, ProducerState]:
-    """Return the states, by producer id, with all offsets shifted by `offsets`."""
+    """Return the states with all offsets shifted by `offsets`, keyed by producer id."""
     return {state.producer_id: state.moved(offsets) for state in states}
 
 

@@ -119,7 +119,7 @@ class Shaping:
         self._lanes = [_Lane(first + number) for number in range(shape.lanes)]
         self._next_id = first + shape.lanes
         self._open: dict[int, int] = {}
-        """The first offsets of open transactions by producer id, oldest first."""
+        """The first offsets of open transactions, oldest first, keyed by producer id."""
         self._chance = np.random.default_rng([shape.seed, crc32(topic.encode()), partition, task])
         self._latest = -1
 

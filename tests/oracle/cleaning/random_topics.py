@@ -29,7 +29,7 @@ class RandomTopic:
     name: str
     seed: int
     config: dict[str, str]
-    """Properties while it is filled. They hold the cleaner back."""
+    """Its properties while it is filled, which hold the cleaner back."""
     cleaning: dict[str, str]
     """Properties that change for a cleaning."""
     rounds: list[list[Step]] = field(default_factory=list)

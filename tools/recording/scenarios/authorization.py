@@ -63,7 +63,7 @@ def denied_produce(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-11 KIP-516 KafkaApis", level="must")
 def denied_fetch(ask: ScenarioBuilder) -> None:
-    """Fetch without READ fails with TOPIC_AUTHORIZATION_FAILED; by topic id, unknown topics stay unknown."""
+    """Fetch without READ fails with TOPIC_AUTHORIZATION_FAILED, but for an unknown topic id with UNKNOWN_TOPIC_ID."""
     t, n = topics(ask)
     request_as_user(ask, "Fetch", {"topic": ask.fetching(at(t)), "unknown topic": ask.fetching(at(n))}, 4, 12)
     request_as_user(ask, "Fetch", {"topic": ask.fetching(at("$t.id")), "unknown id": ask.fetching(at("bogus.id"))}, 13)
@@ -330,7 +330,7 @@ def granted(ask: ScenarioBuilder, *rights: tuple[int, str, int]) -> None:
 
 @scenario("KIP-140 KIP-290 StandardAuthorizer", level="must")
 def acls_every_version(ask: ScenarioBuilder) -> None:
-    """ACLs are created, described and deleted by the super user in every version."""
+    """The super user creates, describes and deletes ACLs in every version."""
     for v in ask.versions("CreateAcls"):
         t = ask.unique(f"t{v}")
         ask.request(f"v{v}: create", "CreateAcls", v, {"creations": [acl(TOPICS, t, READ)]})

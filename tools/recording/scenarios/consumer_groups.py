@@ -30,7 +30,7 @@ class Consumers:
         return body | fields
 
     def beat(self, case: str, member: str, epoch: int, version: int = 1, **fields: Any) -> None:
-        """Send ConsumerGroupHeartbeat; `held` has the partitions that the member reports, by topic."""
+        """Send ConsumerGroupHeartbeat; `held` contains the partitions that the member reports, keyed by topic."""
         step = {key: fields.pop(key) for key in ("bind", "only") if key in fields}
         self.ask.request(case, "ConsumerGroupHeartbeat", version, self.beating(member, epoch, **fields), **step)
 

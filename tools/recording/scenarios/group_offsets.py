@@ -20,7 +20,7 @@ class Offsets:
         self.ask, self.group = ask, group
 
     def commit(self, case: str, *topics: Topic, version: int = 8, **more: Any) -> None:
-        """Send OffsetCommit; a partition is given by the offset for the next index, or by its fields."""
+        """Send OffsetCommit; a partition is either an offset, for the next index, or a dict of its fields."""
         self.ask.request(case, "OffsetCommit", version, self.committing(*topics, version=version) | more)
 
     def committed(self, *topics: Topic, **more: Any) -> None:
@@ -42,7 +42,7 @@ class Offsets:
 
 
 def named(topic: str, version: int) -> Step:
-    """Return a topic for a request, by id since version 10."""
+    """Return a topic for a request: its id since version 10, its name before."""
     by_id = topic in ("ZERO", MISSING_TOPIC_ID)
     if version < 10:
         return {"name": "by-id-only" if by_id else topic}

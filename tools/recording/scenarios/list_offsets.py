@@ -334,8 +334,9 @@ def lo_retention_none_left(ask: ScenarioBuilder) -> None:
 
 @scenario("UnifiedLog.legacyFetchOffsetsBefore", area="old_formats", ListOffsets=0)
 def lo_v0_segments(ask: ScenarioBuilder) -> None:
-    """ListOffsets 0 returns the log end offset and the base offsets of the segments in descending order, limited in
-    number and by the time of the last change."""
+    """ListOffsets 0 returns the log end offset and the base offsets of the segments in descending order, up to a number
+    of offsets and a time of last modification.
+    """
     t = ask.topic(**ask.small_segments())
     ask.produce_each(t, [batch(n * 10, n * 10 + 5, value=ask.fill(60)) for n in range(7)])
     for limit in (0, 1, 2, 3, 7, 8, 100):

@@ -37,7 +37,7 @@ def wanted(h: History, version: int, most: int = 4) -> list[tuple[str, Step]]:
 
 
 def named(h: History, version: int, chosen: list[tuple[str, Any]]) -> list[Step]:
-    """Return the topics of a request, by name before v13 and by topic id since."""
+    """Return the topics of a request, named by topic id since v13, and by name before."""
     if version < 13:
         return h.grouped(chosen, "topic")
     ids = {place[0] for place in h.places}

@@ -70,7 +70,7 @@ def _reasons(stage: Stage) -> tuple[str, ...]:
 
 
 Logged = dict[int, list[tuple[int, str]]]
-"""The offsets and values in the log, by partition."""
+"""The offsets and values in the log, keyed by partition."""
 
 
 def _logged(stage: Stage) -> Logged:

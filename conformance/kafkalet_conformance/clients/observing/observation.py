@@ -86,7 +86,7 @@ class Observation:
 
     @property
     def counts(self) -> Counter[str]:
-        """The number of requests by API, including those that are not in `requests`."""
+        """The number of requests of each API, including those that are not in `requests`."""
         with self._lock:
             self._judge()
             return self._counts.copy()

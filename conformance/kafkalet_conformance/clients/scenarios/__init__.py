@@ -1,10 +1,10 @@
-"""The scenarios, grouped by what they are about. `all_scenarios` returns them by name."""
+"""The scenarios, one module for each subject. `all_scenarios` returns all of them."""
 
 from kafkalet_conformance.clients.scenario import Scenario
 
 
 def all_scenarios() -> dict[str, Scenario]:
-    """Return all scenarios by name, in the order of the reports."""
+    """Return all scenarios, keyed by name, in the order of the reports."""
     from . import (
         baseline,
         connections,

@@ -27,7 +27,7 @@ class CorrelationIds(Rule):
 
     def __init__(self) -> None:
         self._sent: dict[int, dict[int, Sent]] = {}
-        """The latest requests by connection and correlation id."""
+        """The latest requests, keyed by connection and correlation id."""
 
     def sent(self, sent: Sent) -> Iterator[str | Remark]:
         number = sent.correlation_id

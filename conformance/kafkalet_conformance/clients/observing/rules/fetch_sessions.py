@@ -59,7 +59,7 @@ class FetchSessions(Rule):
 
     def __init__(self) -> None:
         self._sessions: dict[tuple[int, int], _Session] = {}
-        """The sessions by broker and session id."""
+        """The sessions, keyed by broker and session id."""
         self._brokers: dict[int, int] = {}
         """The broker that last assigned a session id."""
 

@@ -75,7 +75,7 @@ class ClassicMembers(Rule):
         self._dead: dict[Member, tuple[Sent, str]] = {}
         """The members that have left or were removed, with the request that showed it, and the reason."""
         self._required: dict[tuple[int, str], tuple[Sent, str]] = {}
-        """The last MEMBER_ID_REQUIRED response and its member id, by connection and group."""
+        """The last MEMBER_ID_REQUIRED response and its member id, keyed by connection and group."""
         self._consumers: set[str] = set()
         """The groups of which a member uses the consumer protocol; their offsets have epochs instead of generations."""
 

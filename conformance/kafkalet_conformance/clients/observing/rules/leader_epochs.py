@@ -30,7 +30,7 @@ class LeaderEpochs(Rule):
 
     def __init__(self) -> None:
         self._told: dict[int, dict[tuple[str, int], tuple[int, Sent]]] = {}
-        """The latest epoch of each partition with the request that asked for it, by connection."""
+        """The latest epoch of each partition, with the Metadata request for it, keyed by connection."""
         self._names: dict[bytes, str] = {}
 
     def sent(self, sent: Sent) -> Iterator[str | Remark]:
@@ -90,7 +90,7 @@ class PositionValidation(Rule):
 
     def __init__(self) -> None:
         self._positions: dict[tuple[str | None, str | bytes, int], _Position] = {}
-        """The latest fetches by client id, topic and partition."""
+        """The latest fetches, keyed by client id, topic and partition."""
 
     def sent(self, sent: Sent) -> Iterator[str | Remark]:
         client, request = sent.place.client_id, sent.request

@@ -38,7 +38,9 @@ class RetryBackoff(Rule):
 
     def __init__(self) -> None:
         self._failed: dict[tuple[str | None, str], tuple[bytes, Sent, int]] = {}
-        """The content of the last failed request by client id and API, the request, and the number of fast retries."""
+        """The content of the last failed request, the request, and the number of fast retries, keyed by client id and
+        API.
+        """
 
     def sent(self, sent: Sent) -> Iterator[str | Remark]:
         key = (sent.place.client_id, sent.place.api)

@@ -85,7 +85,7 @@ class _Sequence:
     def __init__(self, next_sequence: int) -> None:
         self.next_sequence = next_sequence
         self.batches: OrderedDict[int, _Content] = OrderedDict()
-        """The latest batches, by base sequence."""
+        """The latest batches, keyed by base sequence."""
         self.has_failed = False
         """Whether the sequence numbers of a batch may have been reused."""
 
@@ -102,7 +102,7 @@ class SequenceNumbers(Rule):
     def __init__(self) -> None:
         self._sequences: dict[_Key, _Sequence] = {}
         self._told: dict[int, int] = {}
-        """The lowest epoch by producer id. An idempotent producer may raise the epoch itself (KIP-360)."""
+        """The lowest epochs, keyed by producer id. An idempotent producer may raise the epoch itself (KIP-360)."""
 
     def sent(self, sent: Sent) -> Iterator[str | Remark]:
         if sent.place.position == 1 and sent.api is not Api.API_VERSIONS:
@@ -194,7 +194,7 @@ def _resent(what: str, earlier: _Content, content: _Content) -> Iterator[Remark]
 
 
 class InFlight(Rule):
-    """Counts the Produce requests in flight of an idempotent producer, by partition."""
+    """Counts the Produce requests of an idempotent producer that are in flight for the same partition."""
 
     CLAIM = Claim(
         "in-flight",
@@ -205,7 +205,7 @@ class InFlight(Rule):
 
     def __init__(self) -> None:
         self._sent: dict[tuple[int, _Key], deque[Sent]] = {}
-        """The latest requests by connection, producer and partition."""
+        """The latest requests, keyed by connection, producer and partition."""
 
     def sent(self, sent: Sent) -> Iterator[str | Remark]:
         for key, _ in _batches(sent):

@@ -56,7 +56,7 @@ class Throttling(Rule):
 
     def __init__(self) -> None:
         self._throttled: dict[int, tuple[Sent, int]] = {}
-        """The last throttled request by connection, with the throttle time."""
+        """The last throttled request, with its throttle time, keyed by connection."""
 
     def sent(self, sent: Sent) -> Iterator[str | Remark]:
         throttled = self._throttled.get(sent.connection)

@@ -32,9 +32,9 @@ class TopicIds(Rule):
 
     def __init__(self) -> None:
         self._names: dict[bytes, str] = {}
-        """The names of topics by id; "" if the name is unknown."""
+        """The names of topics, keyed by id; "" if the name is unknown."""
         self._ids: dict[int, dict[str, tuple[bytes, Sent]]] = {}
-        """The latest id of each topic, by connection."""
+        """The latest id of each topic, keyed by connection."""
 
     def sent(self, sent: Sent) -> Iterator[str | Remark]:
         if sent.place.position == 1 and sent.api is not Api.API_VERSIONS:

@@ -42,7 +42,7 @@ class AdvertisedVersions(Rule):
 
     def __init__(self) -> None:
         self._advertised: dict[int, dict[int, tuple[int, int]]] = {}
-        """The versions by connection."""
+        """The versions, keyed by connection."""
         self._of_brokers: dict[int, dict[int, tuple[int, int]]] = {}
         self._refused: dict[int, tuple[Sent, tuple[int, int] | None]] = {}
         """The refused ApiVersions request of a connection, and the versions that the response listed."""
