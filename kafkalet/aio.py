@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from kafkalet.broker.arguments import shown
 from kafkalet.clock import MovableClock
 from kafkalet.testing import cluster as sync
 from kafkalet.testing import faults, group, hold, nodes, requests, security, topic, transaction
@@ -81,6 +82,8 @@ class Cluster(
     @classmethod
     def around(cls, cluster: sync.Cluster) -> Self:
         """Return the asynchronous methods of a cluster that is already running, such as that of a pytest fixture."""
+        if not isinstance(cluster, sync.Cluster):
+            raise TypeError(f"around() takes a kafkalet.Broker or kafkalet.Cluster, not {shown(cluster)}")
         made = cls.__new__(cls)
         Mirror.__init__(made, cluster, cluster)
         return made

@@ -16,6 +16,7 @@ def did_you_mean(
 
     Case does not matter. `cutoff` is the minimum similarity, from 0 to 1, and `shown` formats a name.
     """
-    by_lower = {name.lower(): name for name in known}
-    close = [by_lower[name] for name in get_close_matches(str(given).lower(), by_lower, most, cutoff)]
+    by_lower, lower = {name.lower(): name for name in known}, str(given).lower()
+    close = [by_lower[lower]] if lower in by_lower else []
+    close = close or [by_lower[name] for name in get_close_matches(lower, by_lower, most, cutoff)]
     return f"did you mean {' or '.join(map(shown, close))}?" if close else ""

@@ -29,9 +29,8 @@ BrokerProperties = (
 
 MAX_PORT = 65535
 EXPECTED_RECORDS = (
-    "produce() takes a record batch encoded by kafkalet.protocol.records.build: "
-    "build_batch(numbered([(timestamp_ms, key, value, headers)])); "
-    "to write plain values, use a Kafka client"
+    "append() takes a record batch encoded by kafkalet.protocol.records.build: "
+    "build_batch(numbered([(timestamp_ms, key, value, headers)])); send() appends plain values"
 )
 
 

@@ -20,6 +20,8 @@ import weakref
 from collections.abc import Callable
 from typing import TypeVar
 
+from kafkalet.protocol.errors import KafkaError
+
 from .network.event_loop import new_event_loop
 
 T = TypeVar("T")
@@ -111,7 +113,9 @@ class LoopHost:
 
     def _refuse_twice(self) -> None:
         if self._loop is not None:
-            raise RuntimeError(f"this {self._name} is already running; stop it before starting it again")
+            raise RuntimeError(
+                f"this {self._name} is already running; use it without starting it again, or stop it first"
+            )
 
     def _end(self) -> None:
         try:
@@ -150,7 +154,7 @@ class LoopHost:
         if started[0] is not None:
             self._thread.join()
             self._thread = None
-            raise started[0]
+            raise _shortened(started[0])
 
     def stop_thread(self) -> None:
         """Close the server and wait until its thread has ended."""
@@ -186,7 +190,7 @@ class LoopHost:
             self.loop.call_soon_threadsafe(carry_out)
         done.wait()
         if failure:
-            raise failure[0]
+            raise _shortened(failure[0])
         return result[0]
 
     def call_in(self, loop: asyncio.AbstractEventLoop) -> Callable[[Callable[[], None]], None]:
@@ -198,6 +202,14 @@ class LoopHost:
             self.call(function)
 
         return call
+
+
+def _shortened(error: BaseException) -> BaseException:
+    """Return an error of the loop's thread; a refusal without its frames and cause, because its message says enough."""
+    if isinstance(error, (KafkaError, OSError)):
+        error.__cause__ = None  # and no context is shown
+        return error.with_traceback(None)
+    return error
 
 
 def _leave_to_parent() -> None:

@@ -695,6 +695,6 @@ def _lock(path: str, system: FileSystem) -> int:
         return system.lock(path)
     except OSError as error:
         if error.errno in (errno.EACCES, errno.EAGAIN) and not error.filename:
-            raise DirectoryInUse(f"{os.path.dirname(path)} is in use by another broker") from error
+            raise DirectoryInUse(f"{os.path.dirname(path)} is in use by another broker") from None
         error.filename = path
         raise

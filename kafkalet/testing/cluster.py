@@ -610,7 +610,8 @@ class Cluster(EmbeddedCluster):
 
         if not isinstance(snapshot, Snapshot):
             raise TypeError(
-                f"restore() takes a Snapshot, not {arguments.shown(snapshot)}; Snapshot.load() reads one from a file"
+                f"restore() takes a Snapshot, not {arguments.shown(snapshot)}; "
+                "kafkalet.testing.snapshot.Snapshot.load() reads one from a file"
             )
         from kafkalet.broker.cluster.metadata_store import MetadataDamaged
 

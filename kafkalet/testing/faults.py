@@ -23,7 +23,7 @@ from kafkalet.broker.network.faults.rule import Actions, FaultRule, Filters, Sel
 from kafkalet.broker.network.request_items import GROUP, PARTITION, TOPIC, nameable
 from kafkalet.broker.served import SERVED
 from kafkalet.protocol.api import Api
-from kafkalet.protocol.errors import Code
+from kafkalet.protocol.errors import Code, name_of
 from kafkalet.protocol.messages import response_type
 from kafkalet.protocol.releases import versions_of
 from kafkalet.suggestions import did_you_mean
@@ -242,7 +242,7 @@ class Fault:
             counts = ", ".join(f"{api}{_times(count)}" for api, count in rule.requests.most_common())
             lines.append(f"all requests in the meantime: {counts}")
         else:
-            lines.append("no request arrived in the meantime")
+            lines.append("no request arrived in the meantime; methods of the kit, such as topic.send(), send none")
         return "\n".join(lines)
 
     def _in_loop(self, function: Callable[[], T]) -> T:
@@ -354,9 +354,11 @@ def _api(name: str) -> Api:
     raise ValueError(f"unknown API {name!r}; {_suggestion(name, titles)}")
 
 
-def _code(given: str | Code) -> Code:
+def _code(given: str | int) -> Code:
     if isinstance(given, Code):
         code = given
+    elif isinstance(given, int):
+        raise TypeError(f"error must be a name, not {given}, which is the code of {name_of(given)}")
     elif arguments.text("error", given) in Code.__members__:
         code = Code[given]
     else:

@@ -12,6 +12,7 @@ from kafkalet.units import counted
 
 from .clients import MOST_LINES, limited
 from .lag import PartitionLag, UnknownLag, group_lag
+from .reading import partitions_shown
 from .record import Time, milliseconds
 from .waiting import timeout_s, wait
 
@@ -333,7 +334,7 @@ class Group:
         if partition is None:
             return [(topic, index) for index in range(count)]
         if not 0 <= partition < count:
-            raise ValueError(f"partition {partition} does not exist; topic {topic} has {count}")
+            raise ValueError(f"partition {partition} does not exist; topic {topic} has {partitions_shown(count)}")
         return [(topic, partition)]
 
     def delete(self) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Coroutine, Generator
 from contextlib import suppress
 from functools import partial, wraps
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, TypeVar
 
 from .waiting import cancelled
 
@@ -65,6 +65,11 @@ class Mirror:
             if name.startswith("_") or name == "sync":
                 raise AttributeError(name)
             return self._result(getattr(self.sync, name))
+
+        def __enter__(self) -> NoReturn:
+            raise TypeError(f"a {type(self).__name__} of kafkalet.aio needs `async with` instead of `with`")
+
+        def __exit__(self, *error: object) -> None: ...
 
     def __repr__(self) -> str:
         return repr(self.sync)

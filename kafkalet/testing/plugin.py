@@ -19,13 +19,15 @@ pytest loads this module in every run, so the broker is imported only when a tes
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any
+from opcode import opmap
+from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 import pytest
 
 if TYPE_CHECKING:
+    from .broker_options import ClusterOptions
     from .cluster import Cluster
     from .external import ExternalCluster
     from .topic import Topic
@@ -140,6 +142,12 @@ def _parameter(item: pytest.Item, fixture: str) -> dict[str, Any]:
 # Brokers
 
 
+class Factory(Protocol):
+    """The type of `kafka_factory`."""
+
+    def __call__(self, **options: Unpack[ClusterOptions]) -> Cluster: ...
+
+
 @pytest.fixture
 def kafkalet(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """Provide a new broker for the test. `kafka` and `kafkalet` are the same object.
@@ -175,7 +183,7 @@ def kafka_session(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 
 
 @pytest.fixture
-def kafka_factory(request: pytest.FixtureRequest) -> Iterator[Callable[..., Cluster]]:
+def kafka_factory(request: pytest.FixtureRequest) -> Iterator[Factory]:
     """Provide a function that starts more brokers: `kafka_factory(version="3.9", brokers=3)`.
 
     It takes the options of `kafkalet.Cluster` and those of the marker `kafka`, and returns a `Broker`, or a `Cluster`
@@ -187,14 +195,15 @@ def kafka_factory(request: pytest.FixtureRequest) -> Iterator[Callable[..., Clus
 
     with ExitStack() as stack:
 
-        def start(**options: Any) -> Cluster:
+        def start(**options: Unpack[ClusterOptions]) -> Cluster:
             check_names("kafka_factory", options, NAMES)
             if request.config.getoption("kafka_external"):
                 pytest.skip(f"{NEEDS}kafka_factory")
-            cluster: Cluster = stack.enter_context(_started(request, options))
+            cluster: Cluster = stack.enter_context(_started(request, {**options}))
             request.node.stash.setdefault(_MADE, []).append(cluster)
             return cluster
 
+        start.__qualname__ = "kafka_factory"
         yield start
 
 
@@ -335,7 +344,9 @@ _PASSED = pytest.StashKey[bool]()
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add a section about each broker to the report of a failed test."""
+    """Add a section about each broker to the report of a failed test, and omit the frames of kafkalet."""
+    if call.excinfo is not None:
+        _hide_frames()
     outcome = yield
     if outcome.when == "call":
         item.stash[_PASSED] = outcome.passed
@@ -349,6 +360,22 @@ def pytest_runtest_makereport(
             cluster._forget_test()
         item.stash[_MADE] = []  # pytest keeps the item until the session ends
     return outcome
+
+
+def _hide_frames() -> None:
+    """Let tracebacks end at the line of the test if kafkalet refuses a call: pytest looks for this name in modules."""
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == "kafkalet" and name != __name__:
+            module.__tracebackhide__ = _is_raised  # type: ignore[attr-defined]
+
+
+def _is_raised(excinfo: pytest.ExceptionInfo[BaseException]) -> bool:
+    """Return whether kafkalet has raised an exception, or code that it has called. Otherwise, it has a bug."""
+    last = excinfo.traceback[-1]
+    if last.frame.f_globals.get("__name__", "").partition(".")[0] != "kafkalet":
+        return True
+    instruction = last._rawentry.tb_lasti
+    return last.frame.code.raw.co_code[instruction] == opmap["RAISE_VARARGS"]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -46,6 +46,11 @@ def checked_isolation(isolation: str) -> StorageIsolation:
     return bound
 
 
+def partitions_shown(count: int) -> str:
+    """Name the partitions of a topic, as in `partition 0` or `partitions 0 to 2`."""
+    return "partition 0" if count == 1 else f"partitions 0 to {count - 1}"
+
+
 def without_leader(partitions: Sequence[int], count: int) -> str:
     """Say which of `count` partitions have no leader. Return an empty string if all of them have one."""
     verb = "has" if len(partitions) == 1 else "have"

@@ -17,6 +17,10 @@ Time = int | datetime
 """A time: milliseconds since 1970 (UTC), or a datetime. A datetime without a time zone is local time."""
 
 SHOWN_BYTES = 60
+_JSON_HINTS = {
+    "the value of a record": "; send_json() sends other values as JSON",
+    "value": "; json= compares with values that are JSON",
+}
 
 
 class AnyValue(Enum):
@@ -141,8 +145,7 @@ def encoded(what: str, given: object) -> bytes | None:
         return given
     if isinstance(given, (bytearray, memoryview)):
         return bytes(given)
-    hint = "; send_json() sends other values as JSON" if what == "the value of a record" else ""
-    raise TypeError(f"{what} must be str, bytes or None, not {arguments.shown(given)}{hint}")
+    raise TypeError(f"{what} must be str, bytes or None, not {arguments.shown(given)}{_JSON_HINTS.get(what, '')}")
 
 
 def header_pairs(given: object) -> tuple[tuple[str, bytes | None], ...]:
@@ -169,5 +172,8 @@ def milliseconds(what: str, given: Time) -> int:
     if isinstance(given, datetime):
         return round(given.timestamp() * 1000)
     if isinstance(given, bool) or not isinstance(given, int):
-        raise TypeError(f"{what} must be an int (milliseconds since 1970) or a datetime, not {arguments.shown(given)}")
+        hint = "; round(1000 * time.time()) is the time now" if isinstance(given, float) else ""
+        raise TypeError(
+            f"{what} must be an int (milliseconds since 1970) or a datetime, not {arguments.shown(given)}{hint}"
+        )
     return given

@@ -19,7 +19,7 @@ from kafkalet.protocol.records.codecs import Codec
 from kafkalet.protocol.records.record import Record as StoredRecord
 from kafkalet.units import counted
 
-from .reading import Isolation, PartitionReader, checked_isolation, without_leader
+from .reading import Isolation, PartitionReader, checked_isolation, partitions_shown, without_leader
 from .record import (
     ANY,
     AnyValue,
@@ -341,7 +341,11 @@ class Topic:
         partition: int | None = None,
     ) -> Record:
         """Append a record with `value` as JSON, and return it. Raises TypeError if JSON cannot represent it."""
-        return self.send(json.dumps(value), key, headers, timestamp, partition)
+        try:
+            text = json.dumps(value)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"the value cannot be sent as JSON: {error}") from None
+        return self.send(text, key, headers, timestamp, partition)
 
     def send_batch(
         self,
@@ -404,7 +408,7 @@ class Topic:
         count = self.create().partition_count
         for given in {record.partition for record in records if record.partition is not None}:
             if not 0 <= given < count:
-                raise ValueError(f"partition {given} does not exist; topic {self.name} has {count}")
+                raise ValueError(f"partition {given} does not exist; topic {self.name} has {partitions_shown(count)}")
         turns = self._cluster._turns
         turn = turns.get(self.name, 0)
         if any(record.partition is None and record.key is None for record in records):
@@ -845,7 +849,9 @@ class _Reading:
         """
         identity, ends = self._topic._extent(self._isolation)
         if self._only is not None and ends and self._only not in ends:
-            raise ValueError(f"partition {self._only} does not exist; topic {self._topic.name} has {len(ends)}")
+            raise ValueError(
+                f"partition {self._only} does not exist; topic {self._topic.name} has {partitions_shown(len(ends))}"
+            )
         if identity != self._identity:
             self.has_restarted = True
             self._readers.clear()
@@ -872,12 +878,17 @@ class _Reading:
         return reader
 
 
-def _wanted_number(n: int, exactly: int | None) -> int:
+def _wanted_number(n: Any, exactly: int | None) -> int:
     """Return the number of records to wait for."""
+    if callable(n):
+        raise TypeError(f"n must be an int, not {arguments.shown(n)}; a predicate is the argument where=")
+    if isinstance(n, (str, bytes)):
+        raise TypeError(f"n must be an int, not {arguments.shown(n)}; a value to wait for is the argument value=")
     if exactly is None:
-        if arguments.number("n", n) < 1:
+        number = arguments.number("n", n)
+        if number < 1:
             raise ValueError(f"n is {n}; it must be at least 1. To check that no record arrives, call settle() first")
-        return n
+        return number
     if n != 1:
         raise TypeError("n and exactly exclude each other; give one of them")
     if arguments.number("exactly", exactly) < 0:

@@ -73,7 +73,7 @@ class BrokerConfig(BrokerProperties):
             if (declared := row.in_release(self.release.version)) is not None:
                 declared.parse(self.static[name])
             return
-        from .catalog import has_effect, known_property
+        from .catalog import catalog, has_effect, known_property
 
         known = known_property(name, self.release.version)
         if known is not None:
@@ -82,7 +82,15 @@ class BrokerConfig(BrokerProperties):
             return
         if known is None:
             self.unknown.append(name)
-            _LOG.warning("ignoring property %s, which Kafka %s does not have", quoted(name), self.release.name)
+            from kafkalet.suggestions import did_you_mean
+
+            hint = did_you_mean(name, catalog(self.release.version), shown=str)
+            _LOG.warning(
+                "ignoring property %s, which Kafka %s does not have%s",
+                quoted(name),
+                self.release.name,
+                f"; {hint}" if hint else "",
+            )
         else:
             self.without_effect.append(name)
             _LOG.info("property %s has no effect in kafkalet", quoted(name))

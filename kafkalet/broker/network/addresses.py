@@ -25,6 +25,7 @@ class CannotListen(OSError):
     def at(cls, address: tuple[str, int], error: OSError) -> "CannotListen":
         refused = cls(*error.args)
         refused.address = address
+        refused.filename = f"{address[0]}:{address[1]}"
         return refused
 
 
@@ -62,7 +63,7 @@ class Addresses:
             except OSError as error:
                 for bound in listeners[:place]:
                     bound.stop_listening()
-                raise CannotListen.at((settings.host, wanted), error) from error
+                raise CannotListen.at((settings.host, wanted), error) from None
             ports.append(port)
             # Advertise the host as it is written, because a certificate may be for this name. Clients cannot connect to
             # a wildcard.

@@ -117,7 +117,8 @@ def unfired(kafka: Broker, *ask: Any, **options: Any) -> str:
 
 def test_fault_without_any_request_fails(kafka: Broker) -> None:
     assert unfired(kafka, error=ERROR, topic="t") == (
-        "fault('Produce', error='NOT_LEADER_OR_FOLLOWER', topic='t') never fired\nno request arrived in the meantime"
+        "fault('Produce', error='NOT_LEADER_OR_FOLLOWER', topic='t') never fired\n"
+        "no request arrived in the meantime; methods of the kit, such as topic.send(), send none"
     )
 
 

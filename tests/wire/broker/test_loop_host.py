@@ -235,7 +235,9 @@ def test_start_can_succeed_after_a_failed_start() -> None:
 
 def test_running_broker_cannot_be_started_again(assert_nothing_left: Callable[[], None]) -> None:
     with kafkalet.Broker() as broker:
-        with pytest.raises(RuntimeError, match="this Broker is already running; stop it before starting it again"):
+        with pytest.raises(
+            RuntimeError, match="this Broker is already running; use it without starting it again, or stop it first"
+        ):
             broker.__enter__()
         with pytest.raises(RuntimeError, match="this Broker is already running"):
             asyncio.run(broker.start())

@@ -427,7 +427,7 @@ def test_seek_of_group_with_members_is_refused_and_names_them(kafka: Broker, cli
         (("first", "t"), ValueError, "'first'; it must be a number"),
         ((-1, "t"), ValueError, r'seek\("latest"\) moves to the end'),
         ((0, None, 1), TypeError, "no topic is given"),
-        ((0, "t", 5), ValueError, "partition 5 does not exist; topic t has 1"),
+        ((0, "t", 5), ValueError, "partition 5 does not exist; topic t has partition 0"),
         ((0,), ValueError, "has no committed offsets; name a topic"),
         ((0, "missing"), KafkaError, "topic missing does not exist"),
     ],

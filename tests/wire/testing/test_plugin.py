@@ -575,6 +575,57 @@ def test_error_in_the_teardown_of_a_fixture_has_the_report_of_brokers_that_have_
     assert not any("topic4" in line for line in of_test_next)
 
 
+@pytest.mark.parametrize("style", ["short", "long"])
+def test_traceback_of_a_refused_call_ends_in_the_test(pytester: pytest.Pytester, style: str) -> None:
+    pytester.makepyfile(
+        """
+        import kafkalet
+
+        def test_code(kafka): kafka.topic("no topic").send("x")
+        def test_type(kafka): kafka.topic("t").send(7)
+        def test_wait(kafka): kafka.topic("t").wait_for(1, timeout=0)
+        def test_stopped(): kafkalet.Broker().bootstrap_servers
+        def test_port(kafka): kafkalet.Broker(port=kafka.port).__enter__()
+        def test_config(kafka): kafka.topic("t", config={"retention.ms": "x"})
+        """
+    )
+    result = run(pytester, f"--tb={style}")
+    result.assert_outcomes(failed=6)
+    assert [line for line in result.outlines if line.startswith(("kafkalet/", "../")) or "/kafkalet/" in line] == []
+
+
+def test_traceback_of_a_bug_has_the_frames_of_kafkalet(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytester.makepyfile(
+        """
+        from kafkalet.testing import topic
+
+        def test_one(kafka, monkeypatch):
+            monkeypatch.setattr(topic, "partition_of", None)
+            kafka.topic("t").send("x", key="y")
+        """
+    )
+    result = run(pytester)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*kafkalet/testing/topic.py:*: TypeError"])
+
+
+def test_failure_in_a_predicate_of_the_test_is_shown_with_the_line_of_the_wait(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        def test_one(kafka):
+            kafka.topic("t").send("{}")
+            kafka.topic("t").wait_for(where=lambda record: record.json()["id"] == 7)
+        """
+    )
+    result = run(pytester, "--tb=short")
+    result.assert_outcomes(failed=1)
+    places = [line for line in result.outlines if line.startswith("test_failure") and ": in " in line]
+    assert [place.rpartition(": in ")[2] for place in places] == ["test_one", "<lambda>"]
+    result.stdout.fnmatch_lines(["E   raised by where=<lambda> for <t-0@0 value=b'{}'>"])
+
+
 def test_plugin_can_be_left_out(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("def test_one(kafka): pass")
     result = pytester.runpytest_subprocess("-p", "no:kafkalet", "-p", "no:cacheprovider")

@@ -101,7 +101,7 @@ def test_record_that_is_too_large_raises_the_code_of_kafka(broker: Broker) -> No
 
 
 def test_send_to_a_missing_partition_names_the_number_of_partitions(broker: Broker) -> None:
-    with pytest.raises(ValueError, match="partition 2 does not exist; topic t has 2"):
+    with pytest.raises(ValueError, match="partition 2 does not exist; topic t has partitions 0 to 1"):
         broker.topic("t", partitions=2).send("v", partition=2)
 
 
