@@ -40,7 +40,7 @@ export function create(section, { setCount }) {
   const clear = h("button", { type: "button" }, "Clear");
   const more = h("button", { type: "button" }, "Show more");
   const older = h("button", { type: "button", hidden: true }, "Older requests");
-  const summary = h("p", { class: "summary push" });
+  const summary = h("p", { class: "summary" }); // on a line of its own: its length changes while the user aims at a row
   const error = problem();
   const rows = h("tbody");
   const emptyText = h("span");
@@ -69,10 +69,9 @@ export function create(section, { setCount }) {
       h("label", { class: "check", title: "Fetch and heartbeat requests without errors" }, polls, h("span", null, "polling")),
       pause,
       clear,
-      summary,
     ),
     error,
-    h("div", { class: "split" }, h("div", { class: "list" }, table, empty, more, " ", older), detail.element),
+    h("div", { class: "split" }, h("div", { class: "list" }, h("div", { class: "bar-of-tools slim" }, summary), table, empty, more, " ", older), detail.element),
   );
 
   let kept = []; // oldest first

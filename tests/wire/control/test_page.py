@@ -17,7 +17,7 @@ from .asking import TOKEN, Asking, asking
 from .browser import expect, launched, opened
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Locator, Page
+    from playwright.sync_api import Browser, Locator, Page, Route
 
 pytestmark = pytest.mark.slow
 
@@ -291,6 +291,21 @@ def test_more_records_are_read_on_demand(page: "Page", three: Asking) -> None:
     produce(three, "paged", 10)
     visit(page, "#/records/paged?limit=6")
     page.get_by_text("6 records, more follow").wait_for()
+    page.get_by_role("button", name="More records").click()
+    page.get_by_text("10 records", exact=True).wait_for()
+    assert offsets(page) == list(range(10))
+
+
+def test_more_records_are_read_although_the_topics_arrived_later(page: "Page", three: Asking) -> None:
+    produce(three, "late-topics", 10)
+    streams: list[Route] = []
+    page.route("**/v1/events", lambda route: streams.append(route))
+    visit(page, "#/records/late-topics?limit=6")
+    page.reload()
+    page.get_by_text("6 records, more follow").wait_for()
+    streams[0].continue_()
+    page.get_by_text("live", exact=True).wait_for()
+    expect(page.get_by_label("Topic").locator("option[value=late-topics]")).to_have_count(1)
     page.get_by_role("button", name="More records").click()
     page.get_by_text("10 records", exact=True).wait_for()
     assert offsets(page) == list(range(10))
