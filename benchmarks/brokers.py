@@ -58,9 +58,8 @@ def start_kafkalet(
     python: Sequence[str] = (sys.executable,),
     directory: str | Path = ROOT,
 ) -> Running:
-    """Start kafkalet with these properties and options; without the property `listeners`, on a free port.
-
-    The command `python` runs the sources in `directory`, or what is installed if there are none.
+    """Start kafkalet with these properties and options, on a free port unless they contain `listeners`. The command
+    `python` runs the sources in `directory`, or the installed package if there are none.
     """
     given = config or {}
     listen = () if "listeners" in given else ("--listen", "127.0.0.1:0")

@@ -87,7 +87,7 @@ def serving(config: dict[str, str] | None = None) -> Iterator[Running]:
 def separate_processors(broker: Running) -> None:
     """Let the broker and this process with its children run on different processors, if there are several.
 
-    If they changed places, the cost of a wake-up would be 5 or 50 microseconds by chance.
+    If the scheduler moved them, the cost of a wake-up would randomly be 5 or 50 microseconds.
     """
     first, *others = range(os.cpu_count() or 1)
     if others:

@@ -2,7 +2,7 @@
 
     python -m benchmarks.handlers [--seconds 1.0] [names]
 
-Frames go straight to the router, in the thread of the broker, and the responses are thrown away. Each row shows the
+Frames go straight to the router, in the thread of the broker, and the responses are discarded. Each row shows the
 microseconds per request in the best of many short slices, so that other load on the machine has little effect. `names`
 are names of rows, or beginnings of names.
 """

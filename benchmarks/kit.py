@@ -2,7 +2,7 @@
 
     python -m benchmarks.kit [--tests 200] [--runs 3]
 
-A suite of small tests runs in a process of its own, so that its figures include pytest. `per test` is the difference
+A suite of small tests runs in a separate process, so that its figures include pytest. `per test` is the difference
 from the same suite without a broker.
 """
 

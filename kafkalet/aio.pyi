@@ -228,9 +228,9 @@ class Topic(Mirror):
         """Append records, in one batch for each partition, and return them with partitions and offsets.
 
         An element is a value, a pair of key and value, or a `kafkalet.NewRecord`. `headers`, `timestamp` and
-        `partition` are those of all records that have none of their own. Records that would exceed `max.message.bytes`
-        together are appended in several batches, as by a producer. If a partition refuses its records, nothing is
-        appended.
+        `partition` are the defaults of records that have none of their own. Records that would exceed
+        `max.message.bytes` together are appended in several batches, as by a producer. If a partition refuses its
+        records, nothing is appended.
 
         Without `partition`, the key of a record determines its partition, as in the Java producer; all records without
         a key go to one partition, and to the next one with the next call. Without `timestamp`, which is in milliseconds
@@ -515,7 +515,9 @@ class OpenTransaction(Mirror):
         code that a producer would get otherwise.
         """
     async def send_offsets(self, group_id: str, offsets: Mapping[Place, int]) -> OpenTransaction:
-        """Add offsets of a consumer group to the transaction, by (topic, partition). They are committed with it."""
+        """Add offsets of a consumer group, keyed by (topic, partition), to the transaction. They are committed
+        with it.
+        """
     async def __aenter__(self) -> Self: ...
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -904,9 +906,9 @@ class Cluster(Mirror):
         than `timeout` seconds (by default `cluster.timeout`). Leaders move to other brokers.
         """
     async def run_cleaner(self, *, roll: bool = False) -> list[CleanedPartition]:
-        """Compact all logs for which it is time, by Kafka's rules and the clock of the brokers. Return what was done.
+        """Compact all logs that are due, by Kafka's rules and the clock of the brokers. Return what was done.
 
-        In the background, this happens every `log.cleaner.backoff.ms`. It is time if more than
+        In the background, this happens every `log.cleaner.backoff.ms`. A log is due if more than
         `min.cleanable.dirty.ratio` of a log has not been compacted yet, or if a record has not been compacted for
         `max.compaction.lag.ms`. The active segment of a log is never compacted, and neither are records that are
         younger than `min.compaction.lag.ms` or not below the last stable offset. With `roll`, the active segments are

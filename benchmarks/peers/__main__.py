@@ -54,7 +54,7 @@ def running(options: argparse.Namespace) -> Iterator[dict[str, Running]]:
             path = Path(project).resolve()
             name = "kafkalet" if path == brokers.ROOT or len(projects) == 1 else f"kafkalet {path.name}"
             add(name, brokers.start_kafkalet(python=python, directory=project))
-        outside = stack.enter_context(tempfile.TemporaryDirectory())  # here, no sources hide what is installed
+        outside = stack.enter_context(tempfile.TemporaryDirectory())  # without sources
         for installed in options.installed:
             add(f"kafkalet of {installed}", brokers.start_kafkalet(python=[installed], directory=outside))
         if "kfake" not in options.without and (kfake := program("kfake")) is not None:

@@ -270,7 +270,7 @@ class ScenarioBuilder:
 
 
 def one(topic: str, **partition: Any) -> Step:
-    """Return a topic with one partition, as it is in requests."""
+    """Return a topic with one partition, in the form that requests have."""
     return {"name": topic, "partitions": [partition]}
 
 

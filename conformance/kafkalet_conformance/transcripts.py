@@ -122,7 +122,7 @@ def _areas() -> dict[str, str]:
 
 
 def forget() -> None:
-    """Forget what was read, because the files have changed."""
+    """Clear the caches, because the files have changed."""
     archive.cache_clear()
     _areas.cache_clear()
 

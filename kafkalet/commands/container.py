@@ -62,7 +62,7 @@ def main(arguments: Sequence[str], parent_id: int, environment: Mapping[str, str
 
 
 def options_of(arguments: Sequence[str], environment: Mapping[str, str]) -> Serve:
-    """Return the options of `serve`: those in the arguments, and what the environment adds to them."""
+    """Return the options of `serve` from the arguments, and those that the environment adds."""
     given = parse(arguments, SERVE_OPTIONS, "container")
     properties = properties_of(environment)
     _check_roles(properties)
@@ -133,7 +133,7 @@ def _read_secrets(variables: dict[str, str]) -> None:
 
 
 def _check_roles(properties: Mapping[str, str]) -> None:
-    """Raise UsageError for clusters of several containers: each container would be a cluster of its own."""
+    """Raise UsageError for clusters of several containers, because each container would be a separate cluster."""
     if properties.get("process.roles", "").strip() == "controller":
         raise UsageError(
             "KAFKA_PROCESS_ROLES=controller: kafkalet has no separate controllers; remove this container, and run one "
@@ -160,7 +160,7 @@ def _execute(command: Sequence[str]) -> int:
 
 
 class ContainerStarter(Starter):
-    """Prints the messages of Kafka that tools wait for after the ready line."""
+    """After the ready line, prints the messages of Kafka for which some tools wait."""
 
     def __init__(self, parent_id: int, options: Serve) -> None:
         super().__init__(parent_id)

@@ -480,7 +480,7 @@ def _decoder_of(path: str) -> Decoder:
 
 
 class _Progress:
-    """Shows on a terminal how much was read, once a second."""
+    """Shows once a second, on a terminal, how much has been read."""
 
     def __init__(self) -> None:
         self.read_bytes = 0

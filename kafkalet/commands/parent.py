@@ -1,7 +1,7 @@
 """`--exit-with-parent`: detects the end of the process that started kafkalet.
 
-When a process ends, its children get another parent, so the id of the parent changes. Comparing it once a second works
-on every POSIX system, however the parent ended, and needs nothing from the parent. The alternatives are weaker:
+When a process ends, its children get another parent, so the id of the parent changes. Checking it once a second works
+on every POSIX system, in whatever way the parent ended, and needs nothing from the parent. The alternatives are weaker:
 
 * Stdin that reaches its end says nothing about the parent if stdin is inherited, a file or /dev/null.
 * A pipe from the parent stays open as long as another child of the parent has inherited it.

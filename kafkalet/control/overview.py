@@ -213,7 +213,7 @@ class Navigation:
         return self.filter.lower() in text.lower()
 
     def show(self, names: Sequence[str], counts: Sequence[int], visible: Sequence[int]) -> None:
-        """Keep what is selected within the sections of the view, of whose rows so many are visible."""
+        """Adapt the selection and the scroll positions to the sections of the view and their visible rows."""
         self.visible = dict(zip(names, visible, strict=True))
         if self.selected not in self.visible:
             self.selected = names[0]

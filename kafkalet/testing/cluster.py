@@ -106,14 +106,16 @@ class Cluster(EmbeddedCluster):
         super().__exit__(kind, error, trace)
 
     def _keep_report(self) -> None:
-        """Keep what the report of a failed test needs: the teardown of a fixture may fail, and is reported later."""
+        """Keep the data for the report of a failed test, because an error in the teardown of a fixture is reported
+        later.
+        """
         if "kafkalet.testing.plugin" in sys.modules and self.is_running:
             from .report import read
 
             self._last_report = read(self, self._fault_lines())
 
     def _forget_test(self) -> None:
-        """Forget what a test has left for its report."""
+        """Forget the data that were kept for the report of a test."""
         self._last_report = None
         self._ended_faults = ()
 
@@ -332,9 +334,9 @@ class Cluster(EmbeddedCluster):
     # Maintenance
 
     def run_cleaner(self, *, roll: bool = False) -> list[CleanedPartition]:
-        """Compact all logs for which it is time, by Kafka's rules and the clock of the brokers. Return what was done.
+        """Compact all logs that are due, by Kafka's rules and the clock of the brokers. Return what was done.
 
-        In the background, this happens every `log.cleaner.backoff.ms`. It is time if more than
+        In the background, this happens every `log.cleaner.backoff.ms`. A log is due if more than
         `min.cleanable.dirty.ratio` of a log has not been compacted yet, or if a record has not been compacted for
         `max.compaction.lag.ms`. The active segment of a log is never compacted, and neither are records that are
         younger than `min.compaction.lag.ms` or not below the last stable offset. With `roll`, the active segments are

@@ -30,9 +30,8 @@ def report(cluster: EmbeddedCluster, faults: list[str]) -> str:
 
 
 def read(cluster: EmbeddedCluster, faults: list[str]) -> Callable[[], str]:
-    """Return a function that describes the cluster as it is now, also after it has stopped.
-
-    Requests are decoded by this function, because most tests pass. Neither raises an exception.
+    """Return a function that describes the cluster as it is now, even after it has stopped. Only this function decodes
+    requests, because most tests pass. Neither raises an exception.
     """
     now_s = elapsed_s()
     requests: list[Callable[[], list[Exchange]]] = []

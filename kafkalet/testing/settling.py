@@ -113,7 +113,7 @@ def _transactions(cluster: EmbeddedCluster) -> Iterator[str]:
 
 
 class _Leaderless:
-    """Describes the topics with partitions without a leader, so that what they contain is unknown."""
+    """Describes the topics with a partition that has no leader, so that the contents of the partition are unknown."""
 
     def __init__(self, cluster: EmbeddedCluster) -> None:
         self._cluster = cluster

@@ -359,9 +359,9 @@ class Topic:
         """Append records, in one batch for each partition, and return them with partitions and offsets.
 
         An element is a value, a pair of key and value, or a `kafkalet.NewRecord`. `headers`, `timestamp` and
-        `partition` are those of all records that have none of their own. Records that would exceed `max.message.bytes`
-        together are appended in several batches, as by a producer. If a partition refuses its records, nothing is
-        appended.
+        `partition` are the defaults of records that have none of their own. Records that would exceed
+        `max.message.bytes` together are appended in several batches, as by a producer. If a partition refuses its
+        records, nothing is appended.
 
         Without `partition`, the key of a record determines its partition, as in the Java producer; all records without
         a key go to one partition, and to the next one with the next call. Without `timestamp`, which is in milliseconds
@@ -1005,7 +1005,7 @@ def outgoing(
 
 
 def _outgoing(new: NewRecord, default: NewRecord) -> Outgoing:
-    """Return a record to send, with the headers, timestamp and partition of `default` if it has none of its own."""
+    """Return a record to send. If it has no headers, timestamp or partition, those of `default` are used."""
     headers = default.headers if new.headers is None else new.headers
     timestamp = default.timestamp if new.timestamp is None else new.timestamp
     partition = default.partition if new.partition is None else new.partition

@@ -241,7 +241,9 @@ class OpenTransaction:
         return self._topics[topic]._sent(index, records[0], appended)
 
     def send_offsets(self, group_id: str, offsets: Mapping[Place, int]) -> OpenTransaction:
-        """Add offsets of a consumer group to the transaction, by (topic, partition). They are committed with it."""
+        """Add offsets of a consumer group, keyed by (topic, partition), to the transaction. They are committed
+        with it.
+        """
         __tracebackhide__ = True
         from kafkalet.broker.cluster.state_topics import CONSUMER_OFFSETS, partition_of
         from kafkalet.broker.groups.administration import add_offsets_to_transaction

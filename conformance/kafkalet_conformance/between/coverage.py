@@ -79,7 +79,7 @@ class Coverage:
         self.states.update(state for state, is_shown in STATES.items() if is_shown(answer))
 
     def lines(self, common: Mapping[int, tuple[int, int]]) -> Iterator[str]:
-        """Describe what was reached, and what was not, of the versions that both brokers serve."""
+        """Describe which of the versions that both brokers serve were reached, and which were not."""
         unreached: list[str] = []
         for api, key in sorted(APIS.items()):
             low, high = common.get(key, (0, -1))

@@ -156,7 +156,7 @@ def minutes_of(given: dict[str, list[str]]) -> float:
 
 
 def directory_of(given: dict[str, list[str]]) -> Path:
-    """Return the directory for differences. Raises UsageError if it cannot be one."""
+    """Return the directory for differences. Raises UsageError if the path cannot be used as a directory."""
     out = Path(given.get("out", ["differences"])[0])
     existing = next(each for each in (out, *out.absolute().parents) if each.exists())
     if not existing.is_dir():

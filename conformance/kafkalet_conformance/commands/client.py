@@ -1,4 +1,4 @@
-"""`kafkalet conform client`: runs a client against brokers that provoke it, and judges what it does."""
+"""`kafkalet conform client`: runs a client against brokers that cause errors, and judges what it does."""
 
 from __future__ import annotations
 

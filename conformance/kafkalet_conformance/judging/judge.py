@@ -87,7 +87,7 @@ class Options:
     disposable: bool = False
     acl: bool = False
     file: Path | None = None
-    """A scenario in a file, as `conform --between` writes it, to perform instead of recorded ones."""
+    """A file with a scenario, written by `conform --between`, to perform instead of recorded ones."""
     security: Security = PLAINTEXT
 
 

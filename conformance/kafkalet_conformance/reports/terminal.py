@@ -167,7 +167,7 @@ def not_performed(run: Run, style: Style) -> Iterator[str]:
 
 
 def scenario_lines(result: ScenarioResult, style: Style) -> Iterator[str]:
-    """Yield what a scenario claims, and what the broker did differently."""
+    """Yield the claim of a scenario, and the differences in the broker's behavior."""
     scenario = result.scenario
     bad = [case for case in result.cases if case.outcome in BAD]
     count = f" ({len(bad)} of {counted(len(result.cases), 'response')})" if result.cases else ""

@@ -71,8 +71,9 @@ class ClusterMetadata(NamedTuple):
 
 
 def read_metadata(directories: Iterable[str], findings: Findings) -> ClusterMetadata | None:
-    """Return the metadata in these log directories; None if there is none, or if it cannot be read completely, which is
-    added to what is not checked."""
+    """Return the metadata in these log directories; None if there is none. If it cannot be read completely, record that
+    as not checked, and return None, too.
+    """
     places = list(dict.fromkeys(directories))
     logs = [path for each in places if os.path.isdir(path := os.path.join(each, f"{METADATA_TOPIC}-0"))]
     parents = [os.path.dirname(each) for each in places if _BROKER_DIRECTORY.fullmatch(os.path.basename(each))]

@@ -25,7 +25,7 @@ CHECKS = {Kind.OFFSET_INDEX: "offset-index", Kind.TIME_INDEX: "time-index", Kind
 
 
 class IndexContents(NamedTuple):
-    """The complete entries of an index, and the sizes of what follows them."""
+    """The complete entries of an index, and the sizes of the parts that follow them."""
 
     entries: NDArray[Any]
     torn_bytes: int
@@ -53,8 +53,8 @@ def check_layout(
 ) -> NDArray[Any] | None:
     """Return the entries of an index; None if it is missing or cannot be read.
 
-    Several tasks may read the same index. With `is_reported`, what concerns the whole file becomes a finding: an
-    incomplete entry at the end, and zeros in the index of a segment that is closed.
+    Several tasks may read the same index. With `is_reported`, defects of the whole file become findings: an incomplete
+    entry at the end, and zeros in the index of a closed segment.
     """
     try:
         index = read_index(path, kind)

@@ -179,7 +179,7 @@ class Image:
                 yield process
             finally:
                 with suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)  # also what the scripts of the modules started
+                    os.killpg(process.pid, signal.SIGKILL)  # and the children of the scripts
 
 
 @pytest.fixture

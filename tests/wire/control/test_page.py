@@ -339,7 +339,7 @@ def test_records_are_those_of_the_chosen_topic(page: "Page", three: Asking) -> N
     page.get_by_role("form", name="Read records").get_by_label("Topic").select_option("chosen-b")
     value_of_record(page, "chosen-b 2").wait_for()
     assert values(page) == ["chosen-b 0", "chosen-b 1", "chosen-b 2"]
-    assert page.get_by_role("complementary", name="Record").count() == 0  # the record that was open is of another topic
+    assert page.get_by_role("complementary", name="Record").count() == 0  # the open record belongs to another topic
     page.get_by_role("button", name="Open record 1 of partition 0").click()
     detail = page.get_by_role("complementary", name="Record")
     assert detail.get_by_text("chosen-b-0 @ 1").count() == 1

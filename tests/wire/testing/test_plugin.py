@@ -708,7 +708,9 @@ def test_fault_that_never_fired_fails_the_test_that_set_it(pytester: pytest.Pyte
 
 
 def test_fault_on_a_shared_broker_ends_with_its_test(pytester: pytest.Pytester) -> None:
-    """However the test ends, whether the fault has fired, and however the test got the broker."""
+    """This holds however the test ends, whether or not the fault has fired, and whichever way the test got the
+    broker.
+    """
     pytester.makepyfile(
         """
         import kafkalet

@@ -192,7 +192,7 @@ def test_produce_that_waits_for_replicas_is_not_quiet() -> None:
 
 
 class Settling:
-    """A thread that calls `settle`, which has to return soon after the end of the block."""
+    """A thread that calls `settle`. The call has to return soon after the end of the block."""
 
     def __init__(self, kafka: Cluster, **options: Any) -> None:
         self.failures: list[BaseException] = []

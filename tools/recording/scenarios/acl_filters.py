@@ -1,6 +1,6 @@
 """The filters of DescribeAcls and DeleteAcls, and the ACLs that CreateAcls accepts.
 
-ACLs of a scenario have a principal of their own, so that filters for all names find no others.
+The ACLs of each scenario have their own principal, so that filters for all names find no others.
 """
 
 from typing import Any

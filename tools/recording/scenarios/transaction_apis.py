@@ -444,8 +444,9 @@ def transactions_markers(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-664 KIP-994 KIP-1152 TransactionStateManager.listTransactionStates", DescribeTransactions=0)
 def transactions_list(ask: ScenarioBuilder) -> None:
-    """ListTransactions filters by state, producer id, duration and a pattern of transactional ids, and returns state
-    names that it does not know."""
+    """ListTransactions filters by state, producer id, duration and a pattern of transactional ids, and returns the
+    state names in the request that it does not know.
+    """
     t = ask.topic("t")
     fresh, opened, committed, aborted = (Coordinated(ask, n) for n in (1, 2, 3, 4))
     for txn in (fresh, opened, committed, aborted):

@@ -321,8 +321,9 @@ def txn_versions(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-98 LogSegment.shouldRoll MemoryRecords.writeEndTransactionalMarker", level="detail")
 def txn_marker_rolls(ask: ScenarioBuilder) -> None:
-    """A transaction marker has the time at which it was written, can start a new segment by this time, and is found by
-    timestamp."""
+    """The timestamp of a transaction marker is the time at which it was written; it can start a new segment, and
+    lookups find it.
+    """
     t = ask.topic(segment_ms=WEEK_MS)
     producer = Transactional(ask, t, "X1")
     producer.send(10, 20)  # 0-1

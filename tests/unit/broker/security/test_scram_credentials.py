@@ -1,4 +1,6 @@
-"""`kafkalet.broker.security.scram_credentials`: credentials of passwords, and what they show."""
+"""`kafkalet.broker.security.scram_credentials`: credentials that are derived from passwords, and their
+representation.
+"""
 
 import hmac
 from base64 import b64decode, b64encode

@@ -1,4 +1,4 @@
-"""Groups of the consumer protocol: what heartbeats contain, and their epochs (KIP-848)."""
+"""Groups of the consumer protocol: the contents and the epochs of heartbeats (KIP-848)."""
 
 from __future__ import annotations
 

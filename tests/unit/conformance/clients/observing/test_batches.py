@@ -1,4 +1,4 @@
-"""The records of Produce requests: what producers write has no complaint, and each defect is named."""
+"""The records of Produce requests: correct ones cause no complaint, and each defect is named."""
 
 from typing import Any
 

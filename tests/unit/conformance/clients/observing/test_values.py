@@ -1,4 +1,4 @@
-"""Reserved and enumerated values: what a client sends has no complaint, and other values have one."""
+"""Reserved and enumerated values: those that clients may send cause no complaint, and all others cause one."""
 
 from typing import Any
 
