@@ -102,7 +102,7 @@ EXTRAS = {"aiokafka", "confluent_kafka", "cramjam", "crc32c", "cryptography", "k
 OF_SPARK = {"numpy", "pyarrow", "pyspark", "py4j"}
 """Packages that kafkalet_spark may import unguarded; kafkalet must not import them."""
 SPARK_MAY_IMPORT = {
-    *("client_security", "clock", "locking", "properties", "version"),
+    *("client_security", "clock", "locking", "properties", "units", "version"),
     *("protocol", "formats"),
     "inspection",  # the layout of files
 }

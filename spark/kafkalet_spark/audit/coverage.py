@@ -15,6 +15,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from kafkalet.units import counted
+
 from .findings import NotChecked
 
 KINDS: Mapping[str, tuple[str, ...]] = {
@@ -63,8 +65,8 @@ class Coverage(NamedTuple):
     def lines(self) -> Iterator[str]:
         """Describe the coverage as text."""
         yield (
-            f"read: {self.partitions_read:,} of {self.partitions:,} partitions, {self.segments_read:,} of "
-            f"{self.segments:,} segments, {self.bytes_read:,} of {self.size_bytes:,} bytes"
+            f"read: {self.partitions_read:,} of {counted(self.partitions, 'partition')}, {self.segments_read:,} of "
+            f"{counted(self.segments, 'segment')}, {self.bytes_read:,} of {counted(self.size_bytes, 'byte')}"
         )
         for checks, counters in KINDS.items():
             counts = [f"{self.checked[name]:,} {name}" for name in counters if self.checked[name]]

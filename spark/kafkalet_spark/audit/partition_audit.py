@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kafkalet import formats
+from kafkalet.units import counted
 from kafkalet_spark.logs.directory import PartitionLog, snapshot_path
 from kafkalet_spark.logs.ends import log_end_offset as end_as_read
 from kafkalet_spark.logs.files import CorruptFile
@@ -108,7 +109,7 @@ def audit_partition(prepared: PreparedLog, facts: Sequence[StretchFacts], option
         reaches_at_least=prepared.reaches_at_least,
     )
     if undecided := chain.left_out[UNDECIDED]:
-        findings.skip(log.path, f"undecided: {undecided:,} offsets are missing; the log cleaner may have removed them")
+        findings.skip(log.path, f"undecided: {counted(undecided, 'offset')} missing, perhaps removed by the cleaner")
     if cleaner_offset(facts, companions.cleaned_up_to):
         check_unique_keys([part.compacted_keys for part in facts], paths, findings)
     epochs = np.concatenate([NO_EPOCH_RUNS, *(part.epochs for part in facts)])

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kafkalet.units import counted
 from kafkalet_spark.decoding.chunks import Problem, read_chunks
 from kafkalet_spark.logs.files import reason_of
 
@@ -157,7 +158,7 @@ class _StretchAudit:
             return
         extent = self.order.extent
         offset = stretch.base_offset if extent.first_offset is None else extent.last_offset + 1
-        message = f"{zeros:,} bytes of zeros follow the last entry"
+        message = f"{counted(zeros, 'byte')} of zeros after the last entry"
         self.findings.add("zeros", message, file=stretch.path, position=covered, offset=offset)
 
     def _take(self, entries: Entries, problems: tuple[Problem, ...]) -> bool:

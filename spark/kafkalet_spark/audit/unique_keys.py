@@ -19,6 +19,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from kafkalet.units import counted
 from kafkalet_spark.decoding.records import Records
 
 from .audit_ranges import AuditRange
@@ -68,7 +69,7 @@ class KeysOfStretch:
         """Report records without a key that the cleaner has not reached."""
         if self._without_key:
             directory = os.path.dirname(self._stretch.path)
-            what = f"undecided: {self._without_key:,} records that are not compacted yet have no key"
+            what = f"undecided: {counted(self._without_key, 'record')} without a key, not compacted yet"
             self._findings.skip(directory, f"{what}; Kafka refuses them, unless the topic was not compacted then")
 
     @property

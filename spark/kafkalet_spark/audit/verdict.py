@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from kafkalet.formats import METADATA_TOPIC
+from kafkalet.units import counted
 from kafkalet_spark.logs.directory import UnlistedLog
 
 from .causes import ONE_BY_ONE, Cause, causes_in_directory, causes_in_log, causes_together
@@ -94,10 +95,10 @@ class Verdict(NamedTuple):
             f"{each.path}/{name} (a broker is deleting it)" for each in self.directories for name in each.being_deleted
         ]
         if self.not_chosen:
-            aside.append(f"{self.not_chosen:,} partitions of topics that were not selected")
+            aside.append(f"{counted(self.not_chosen, 'partition')} of topics that were not selected")
         aside += [
-            f"{facts.log.name}: {count:,} offsets are missing below the cleaner offset; whether the log cleaner "
-            "removed them or they were lost is unknown"
+            f"{facts.log.name}: {counted(count, 'offset')} missing below the cleaner offset; whether the log cleaner "
+            "removed or the broker lost the records is unknown"
             for facts in self.partitions
             if (count := facts.chain.left_out[COMPACTED])
         ]
@@ -151,8 +152,9 @@ class Verdict(NamedTuple):
     @property
     def summary(self) -> str:
         """The numbers and the verdict, in one line."""
-        size = f"{len(self.partitions)} partitions, {self.total('segments')} segments, {self.total('size'):,} bytes"
-        return f"{size}, {self.total('records'):,} records: {self.word}"
+        found = [counted(len(self.partitions), "partition"), counted(self.total("segments"), "segment")]
+        found += [counted(self.total("size"), "byte"), counted(self.total("records"), "record")]
+        return f"{', '.join(found)}: {self.word}"
 
     @property
     def word(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from argparse import Namespace
 
+from kafkalet.units import counted
 from kafkalet_spark.dumping.dump import DumpOptions, Plan, dump, dump_options, plan
 from kafkalet_spark.filters import Pushed
 from kafkalet_spark.plan import Reading, expected, megabytes, reading_text, readings, settings_text
@@ -63,8 +64,8 @@ class DumpJob:
         else:
             partitions = sum(part.end > part.start for part in run.covered)
             running.say(
-                f"dumped {run.records:,} records from {partitions:,} partitions to {self._options.out}: "
-                f"{len(run.files):,} files, {megabytes(run.size_bytes)}"
+                f"dumped {counted(run.records, 'record')} from {counted(partitions, 'partition')} "
+                f"to {self._options.out}: {counted(len(run.files), 'file')}, {megabytes(run.size_bytes)}"
             )
         return 0
 

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+from kafkalet.units import counted
 from kafkalet_spark.option_table import WRITE
 from kafkalet_spark.plan import megabytes, settings_text
 from kafkalet_spark.progress import ExpectedWork
@@ -129,7 +130,7 @@ class LoadJob:
             table = self._input.table(running.spark)
             records = self._records(table)
         sizes = file_sizes(table)
-        files = f", {len(sizes):,} files, {megabytes(sum(sizes))}" if sizes else ""
+        files = f", {counted(len(sizes), 'file')}, {megabytes(sum(sizes))}" if sizes else ""
         shown = {
             "input": f"{self._input.format}{files}",
             "columns": _columns(self._without_mark(table)),
@@ -143,18 +144,19 @@ class LoadJob:
     def run(self, running: Running) -> int:
         from pyspark.sql import Observation
 
-        counted = Observation()
+        observation = Observation()
         with self._naming_lines(running.spark):
             table = self._input.table(running.spark)
-            records = self._records(self._observed(table, counted))
+            records = self._records(self._observed(table, observation))
             with running.progress("load", ExpectedWork(size_bytes=sum(file_sizes(table)))):
                 load(running.spark, records, self._options)
-        rows, wrong = counted.get["rows"], counted.get.get("malformed", 0)
+        rows, wrong = observation.get["rows"], observation.get.get("malformed", 0)
         left_out = wrong if self._drops_lines else 0
-        summary = f"loaded {rows - left_out:,} records into {self._options.path}"
+        summary = f"loaded {counted(rows - left_out, 'record')} into {self._options.path}"
         if wrong and self._input.lines is not None:
             malformed.warn(self._input.lines.first(running.spark), wrong, self._drops_lines)
-            summary += f"; dropped {wrong:,} malformed lines" if left_out else f", {wrong:,} from malformed lines"
+            dropped = f"; dropped {counted(wrong, 'malformed line')}"
+            summary += dropped if left_out else f", {wrong:,} from malformed lines"
         running.say(summary)
         return 0
 
@@ -162,15 +164,15 @@ class LoadJob:
     def _drops_lines(self) -> bool:
         return self._input.lines is not None and self._input.lines.mode == "DROPMALFORMED"
 
-    def _observed(self, table: DataFrame, counted: Observation) -> DataFrame:
+    def _observed(self, table: DataFrame, observation: Observation) -> DataFrame:
         """Count the rows and the malformed lines of a table, and drop malformed lines if the mode requires it."""
         from pyspark.sql import functions
 
         rows = functions.count(functions.lit(1)).alias("rows")
         lines = self._input.lines
         if lines is None or lines.column not in table.columns:
-            return table.observe(counted, rows)
-        observed = table.observe(counted, rows, functions.count_if(lines.is_malformed()).alias("malformed"))
+            return table.observe(observation, rows)
+        observed = table.observe(observation, rows, functions.count_if(lines.is_malformed()).alias("malformed"))
         return observed.where(~lines.is_malformed()) if self._drops_lines else observed
 
     def _without_mark(self, table: DataFrame) -> DataFrame:

@@ -19,6 +19,7 @@ import numpy as np
 
 from kafkalet.protocol.records.batch import LOG_OVERHEAD, UP_TO_MAGIC
 from kafkalet.protocol.wire import Buffer
+from kafkalet.units import counted
 
 from .aborted import AbortedTransactions
 from .batches import Batches, scan, wrong_checksums
@@ -105,9 +106,9 @@ def _cut_off(path: str, descriptor: int, position: int, limit: int, end: int) ->
     """Return a chunk with no entries and one problem: a truncated entry."""
     head = os.pread(descriptor, max(min(UP_TO_MAGIC, limit - position), 0), position)
     if not head:
-        reason = f"truncated: the file ends {end - position} bytes too early"
+        reason = f"truncated: the file ends {counted(end - position, 'byte')} too early"
     elif len(head) < UP_TO_MAGIC:
-        reason = f"truncated: {len(head)} bytes are too few for an entry"
+        reason = f"truncated: {counted(len(head), 'byte')}, too few for an entry"
     else:
         reason = f"truncated: {limit - position} of {_size(head)} bytes"
     problem = Problem(path, position, end - position, reason, _offset(head))

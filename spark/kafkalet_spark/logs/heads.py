@@ -29,6 +29,7 @@ from kafkalet.protocol.records.batch import (
     TRANSACTIONAL,
     UP_TO_MAGIC,
 )
+from kafkalet.units import counted
 
 _NEWEST_MAGIC = 2
 _V2 = HEADER
@@ -122,7 +123,7 @@ class Heads:
         at = self._in_window(position, min(HEADER_SIZE, left))
         window = self._window
         if len(window) - at < max(UP_TO_MAGIC, min(HEADER_SIZE, left)):
-            self.fault = None if self._only_zeros() else f"truncated: {left} bytes are less than a header"
+            self.fault = None if self._only_zeros() else f"truncated: {counted(left, 'byte')}, less than a header"
             return None
         base_offset, length = _ENTRY_START.unpack_from(window, at)
         magic = window[at + MAGIC_AT]
@@ -132,7 +133,7 @@ class Heads:
             self.fault = None if length == base_offset == 0 and self._only_zeros() else reason
             return None
         if size > left:
-            self.fault = f"truncated: an entry of {size} bytes where {left} are left"
+            self.fault = f"truncated: an entry of {size} bytes, {left} left"
             return None
         self._large = size >= _LARGE_BYTES
         return _head(window, at, position, size, magic)

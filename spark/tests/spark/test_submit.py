@@ -43,7 +43,7 @@ def test_spark_submit_runs_a_command(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     # spark-submit copies its program's stderr to stdout.
-    assert done.stdout.splitlines()[-1].startswith(f"dumped {RECORDS} records from 1 partitions")
+    assert done.stdout.splitlines()[-1].startswith(f"dumped {RECORDS} records from 1 partition")
     (journal,) = (tmp_path / "events").iterdir()
     assert '"spark.master":"local[1]"' in journal.read_text()
     (file,) = out.glob("topic=a/partition=0/date=2023-11-14/*.jsonl")

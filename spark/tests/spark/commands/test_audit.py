@@ -86,7 +86,7 @@ def test_incomplete_audit_exits_with_3(spark: "SparkSession", logs: Path, tmp_pa
     status, lines = run(spark, copy)
     assert status == 3
     assert f"not checked: {copy}/b-0: a link to /nowhere, which does not exist" in lines
-    assert "read: 1 of 2 partitions, 1 of 1 segments" in lines[0]
+    assert "read: 1 of 2 partitions, 1 of 1 segment" in lines[0]
     assert lines[-1].endswith("no disagreements, but 1 item was not checked")
 
 

@@ -102,5 +102,5 @@ def test_first_run_reports_its_records_and_second_that_nothing_is_new(
     assert job.run(Running(spark=spark, output=output)) == 0
     assert job.run(Running(spark=spark, output=output)) == 0
     first, second = output.getvalue().splitlines()
-    assert first.startswith(f"dumped 30 records from 1 partitions to {tmp_path}: 1 files, ")
+    assert first.startswith(f"dumped 30 records from 1 partition to {tmp_path}: 1 file, ")
     assert second == f"no new records for {tmp_path}"

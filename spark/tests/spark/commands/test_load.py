@@ -118,7 +118,7 @@ def test_dry_run_shows_input_and_records(spark: "SparkSession", tmp_path: Path) 
     arguments = [str(path), "--data-dir", str(tmp_path / "d"), "--topic", "flights", "--key", "carrier"]
     job(*arguments, "--timestamp", "at", "--partitions", "3").dry_run(Running(spark=spark, output=output))
     shown = dict(line.split(maxsplit=1) for line in output.getvalue().splitlines())
-    assert shown["input"] == f"csv, 1 files, {path.stat().st_size} B"
+    assert shown["input"] == f"csv, 1 file, {path.stat().st_size} B"
     assert shown["columns"] == "carrier string, at string, delay string, to string"
     assert shown["records"] == "key string, value string, timestamp timestamp"
     assert (shown["topic"], shown["partitions"]) == ("flights", "3")
@@ -146,4 +146,4 @@ def test_a_table_may_be_loaded(spark: "SparkSession", tmp_path: Path) -> None:
     output = io.StringIO()
     arguments = ["loaded", "--from", "table", "--data-dir", str(tmp_path / "d"), "--topic", "t", "--key", "k"]
     assert job(*arguments).run(Running(spark=spark, output=output)) == 0
-    assert output.getvalue().startswith("loaded 1 records")
+    assert output.getvalue().startswith("loaded 1 record")

@@ -43,7 +43,7 @@ def test_topics_that_were_not_selected_are_listed_as_excluded(tmp_path: Path) ->
     write_log(tmp_path, (0, [batch(0)]))
     write_log(tmp_path, (0, [batch(0)]), name="other-0")
     coverage = audited(tmp_path, AuditOptions(topics=("raw",))).coverage
-    assert coverage.left_aside == ("1 partitions of topics that were not selected",)
+    assert coverage.left_aside == ("1 partition of topics that were not selected",)
     assert coverage.is_complete
 
 

@@ -15,9 +15,9 @@ def test_sound_log_agrees(tmp_path: Path) -> None:
     verdict = audited(make(tmp_path).path)
     assert (verdict.agrees, verdict.exit_status, verdict.findings) == (True, 0, [])
     *lines, last = verdict.lines()
-    assert lines[0] == "read: 1 of 1 partitions, 3 of 3 segments, 5,087 of 5,087 bytes"
+    assert lines[0] == "read: 1 of 1 partition, 3 of 3 segments, 5,087 of 5,087 bytes"
     assert "checked: records: 106 records" in lines
-    assert last == "1 partitions, 3 segments, 5,087 bytes, 94 records: everything agrees"
+    assert last == "1 partition, 3 segments, 5,087 bytes, 94 records: everything agrees"
 
 
 def test_disagreement_is_reported_with_its_position(tmp_path: Path) -> None:
