@@ -38,6 +38,7 @@ ONLY_IN_PYTHON = {
 PARAMETERS_ONLY_IN_PYTHON = {
     **dict.fromkeys(("predicate", "when", "where"), "a function"),
     "start": "the API has since_ms and until_ms",
+    "by": "a timedelta",
     "exactly": "a test reads the records after `settle`",
     "json": "the value of a record is text",
     "snapshot": "the body of a request",

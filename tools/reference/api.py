@@ -141,13 +141,13 @@ def _own_members(node: ast.ClassDef, has_fields: bool) -> Iterator[Member]:
             if each.name == "__init__":
                 yield from _assigned(each)
         elif (name := _target(each)) and ((text := _text_after(node.body, at)) or has_fields):
-            kind = [_unparsed(each.annotation)] if isinstance(each, ast.AnnAssign) else []
+            kind = [_type(each.annotation)] if isinstance(each, ast.AnnAssign) else []
             yield Member(name, kind, text, is_method=False)
     for name, found in functions.items():
         decorators = {ast.unparse(each) for one in found for each in one.decorator_list}
         if text := next(filter(None, map(_docstring, found)), ""):
             if "property" in decorators:
-                kind = [_unparsed(found[0].returns)] if found[0].returns else []
+                kind = [_type(found[0].returns)] if found[0].returns else []
                 yield Member(name, kind, text, is_method=False)
             else:
                 shown = [each for each in found if "overload" in map(ast.unparse, each.decorator_list)] or found
@@ -162,7 +162,7 @@ def _assigned(constructor: Function) -> Iterator[Member]:
             kind = node.annotation if isinstance(node, ast.AnnAssign) else None
             if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
                 kind = types.get(node.value.id)
-            yield Member(name, [_unparsed(kind)] if kind else [], text, is_method=False)
+            yield Member(name, [_type(kind)] if kind else [], text, is_method=False)
 
 
 def _target(node: ast.stmt) -> str:
@@ -208,7 +208,7 @@ def _signature(node: Function) -> str:
         parameters = parameters[1:] if parameters[:1] == ["/"] else parameters
     start = "async " if isinstance(node, ast.AsyncFunctionDef) else ""
     start = f"@{decorators[0]}\n{start}" if is_static or "classmethod" in decorators else start
-    returns = f" -> {_unparsed(node.returns)}" if node.returns else ""
+    returns = f" -> {_type(node.returns)}" if node.returns else ""
     return _wrapped(f"{start}{node.name}", parameters, returns)
 
 
@@ -230,8 +230,13 @@ def _parameters(of: ast.arguments) -> list[str]:
 
 
 def _parameter(node: ast.arg, default: ast.expr | None) -> str:
-    kind = f": {_unparsed(node.annotation)}" if node.annotation else ""
+    kind = f": {_type(node.annotation)}" if node.annotation else ""
     return node.arg + kind + (f"{' = ' if kind else '='}{_unparsed(default)}" if default else "")
+
+
+def _type(node: ast.expr) -> str:
+    """Return an annotation without the quotes of a forward reference."""
+    return str(node.value) if isinstance(node, ast.Constant) and isinstance(node.value, str) else _unparsed(node)
 
 
 def _unparsed(node: ast.expr) -> str:

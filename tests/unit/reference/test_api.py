@@ -57,7 +57,7 @@ def test_class_has_constructor_docstring_attributes_and_methods_with_inherited_o
         *("```py", "Made(size: int)", "```", "", "A class.", ""),
         *("- **`size`**: `int`  ", "  The size."),
         *("- **`half`**: `float`  ", "  Half of it.", ""),
-        *("#### Made.parse", "", "```py", "@staticmethod", 'parse(text: str) -> "Made"', "```", "", "Parse it.", ""),
+        *("#### Made.parse", "", "```py", "@staticmethod", "parse(text: str) -> Made", "```", "", "Parse it.", ""),
         *("#### Made.kept", "", "```py", "kept("),
         *("    one: int,", "    *,", '    two: Text = "a rather long default",'),
         *('    three: str = "another one, longer",', ") -> None", "```", "", "Keep it."),
