@@ -19,6 +19,7 @@ NO_TEXT_OF_CLIENTS = {
     *("to.path", "assignor", "log.name", "partition.log.name", "topic.name"),
     *("self.log.partition", "self.partition", "shard.log.partition"),
     "os.path.join(self.directory, snapshot.name)",
+    *("counted(count, 'partition')", "f'; {hint}' if hint else ''", "fault_text(self.fault)"),
     # These consist of quoted texts:
     *("*names", "name", "reason", "said", "self._question", "self._transaction", "str(self)", "text"),
 }

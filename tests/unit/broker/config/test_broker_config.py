@@ -175,5 +175,5 @@ def test_node_id_out_of_bounds_is_refused(name: str, brokers: int, text: str) ->
 
 def test_last_broker_may_have_the_largest_id() -> None:
     assert BrokerConfig({"node.id": "2147483645"}).first_node_id(3) == 2147483645
-    with pytest.raises(InvalidProperty, match="3 brokers"):
+    with pytest.raises(InvalidProperty, match="a cluster has 3 ids"):
         BrokerConfig({"node.id": "2147483646"}).first_node_id(3)
