@@ -1,4 +1,4 @@
-"""The drivers of `kafkalet conform client` for Java, Go and Node do what the environment variables ask for.
+"""The drivers of `kafkalet conform client` for Java, Go and Node do what the environment variables specify.
 
 Run them with `make clients`. Those for Python are tested in tests/wire/conformance/clients/test_drivers.py.
 """

@@ -112,7 +112,7 @@ def test_node_example_passes(copied: Path, environment: dict[str, str]) -> None:
 def packaged(tmp_path: Path) -> tuple[Path, dict[str, str]]:
     """A directory with the installed Node package, and an environment without an installed kafkalet.
 
-    A program kafkalet on PATH would come first, so PATH has only Python and what npm needs.
+    An installed program `kafkalet` on PATH would be used first, so PATH contains only Python and what npm needs.
     """
     npm, node = tool("npm", "apt-get install npm"), tool("node", "https://nodejs.org, or apt-get install nodejs")
     commands = tmp_path / "commands"

@@ -1,7 +1,7 @@
 """The layers of the packages: imports lead down, between folders and between files.
 
-`FLOORS` states the order of the folders, from the ground up, and why each stands where it stands. A file or folder may
-import only what stands on a lower floor of the folder that both have in common.
+`FLOORS` lists the folders from the lowest floor up, each with the reason for its place. A file or folder may import
+only modules on a lower floor of the folder that contains both.
 """
 
 import ast

@@ -128,7 +128,7 @@ def _scratch() -> Iterator[Path]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Recovery logs what it repairs."""
+    """Suppress the log lines about repairs by a recovery."""
     logger = logging.getLogger("kafkalet")
     level = logger.level
     logger.setLevel(logging.CRITICAL)

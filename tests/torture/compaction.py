@@ -32,7 +32,7 @@ CONFIG = COMPACTED._replace(segment_bytes=600, index_interval_bytes=100, file_de
 
 
 class Kept(NamedTuple):
-    """The records of a log by their offsets, and what was flushed."""
+    """The records of a log, keyed by offset, and the offset up to which they were flushed."""
 
     calls: int
     operation: str
@@ -110,7 +110,7 @@ def records_of(log: Log) -> dict[int, tuple[bytes | None, bytes | None]]:
 
 
 def try_crashes(seed: int, root: Path, crashes: int, only: int | None = None) -> tuple[int, list[str]]:
-    """Crash a workload this many times. Return the number of different states, and what is wrong."""
+    """Crash a workload this many times. Return the number of different states, and the problems."""
     shutil.rmtree(root, ignore_errors=True)
     (root / "recorded").mkdir(parents=True)
     workload = Compaction(root / "recorded", random.Random(seed))

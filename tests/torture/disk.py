@@ -1,4 +1,4 @@
-"""A file system that records what is done to a directory, and the states of the disk after a crash.
+"""A file system that records the changes of a directory, and the possible states of the disk after a crash.
 
     system = RecordingDisk(root)        works on the files below `root`, and records every change
     ... use it ...
@@ -229,7 +229,7 @@ class _Directory:
 
 
 class Crash:
-    """A crash before call `at` of a record is complete. `chance` decides what may or may not have happened.
+    """A crash before call `at` of a record is complete. `chance` decides which of the possible changes have happened.
 
     After the loss of power, each unsynced change is `kept` with this probability; None lets `chance` decide it, too.
     """
@@ -285,7 +285,7 @@ class Crash:
             file.data, file.pending = contents(file.data, file.pending[:done]), file.pending[done:]
 
     def _settle(self, kept: float | None) -> None:
-        """Decide what has happened of everything that was not synced."""
+        """Decide which of the changes that were not synced have happened."""
         if not self.power:
             kept = 1.0
         elif kept is None:

@@ -1,6 +1,6 @@
 """Disks that fail: each call in turn fails, writes less than it should, or finds the disk full.
 
-The workload goes on with the logs that still work. Afterwards the process ends or the directory is closed, and
+The workload continues with the logs that still work. Afterwards the process ends or the directory is closed, and
 everything that was acknowledged has to be there. The storage may limit a failure to one record or one log, or apply it
 to the whole directory.
 """
@@ -92,7 +92,7 @@ class FaultyDisk(RecordingDisk):
 
 
 class FaultyWorkload(Workload):
-    """A workload that goes on after failures, without the logs that they may have changed."""
+    """A workload that continues after failures, without the logs that they may have changed."""
 
     system: FaultyDisk
 
@@ -229,7 +229,7 @@ def _work(seed: int, root: Path, fault: Fault) -> FaultyWorkload:
 
 
 def try_fault(seed: int, root: Path, fault: Fault) -> str:
-    """Run a workload on a disk that fails, open the directory again, and check it. Return what is wrong."""
+    """Run a workload on a disk that fails, open the directory again, and check it. Return the problems."""
     workload = None
     try:
         workload = _work(seed, root / "failing", fault)

@@ -84,7 +84,7 @@ class _Serving:
 
 
 class _Load:
-    """What producers have written and what was acknowledged."""
+    """The records that producers have written, and those that were acknowledged."""
 
     def __init__(self, chance: random.Random) -> None:
         self.chance = chance
@@ -165,7 +165,7 @@ class _Load:
         del self.in_doubt[number]
 
     def check(self, servers: str) -> None:
-        """Check what is there."""
+        """Check the remaining data."""
         transactional = Producer({"bootstrap.servers": servers, "transactional.id": "T", **QUIET})
         transactional.init_transactions(TIMEOUT_S)  # ends the transaction that was open
         self._check_records(_read(servers, RECORDS))
@@ -245,7 +245,7 @@ def _read(servers: str, topic: str) -> list[list[bytes]]:
 
 
 def kill_and_check(directory: Path, brokers: int, kills: int, seed: int) -> Killed:
-    """Kill brokers this many times, and check each time what is left. Raises Lost."""
+    """Kill brokers this many times, and check the remaining data each time. Raises Lost."""
     began = time.monotonic()
     chance = random.Random(seed)
     load = _Load(chance)

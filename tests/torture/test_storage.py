@@ -47,7 +47,7 @@ class Scene:
         self.log.maybe_increment_high_watermark(self.log.log_end_offset)
 
     def crash(self, at: int | None = None, *, power: bool = True) -> Path:
-        """Return the directory as it is after a crash; everything that was not synced is lost with the power."""
+        """Return the directory as it is after a crash. In a loss of power, everything that was not synced is lost."""
         self.lives += 1
         path = self.root / str(self.lives)
         calls = self.calls if at is None else at

@@ -1,4 +1,4 @@
-"""Seeded random operations on the logs of one directory, and what has to survive a crash at any moment.
+"""Seeded random operations on the logs of one directory, and the data that must survive a crash at any moment.
 
 Before and after each operation, the workload records how many calls have been made, and what it has been promised for
 each partition (`Promise`). After a crash during an operation, either the promise before it or the one after it holds.

@@ -1,4 +1,4 @@
-"""Free what kafka-python leaves behind within the test that used it.
+"""Free the objects that kafka-python leaves behind, within the test that used it.
 
 kafka-python does not close sockets that are still connecting when it is closed. They are part of reference cycles, so
 without this, a later test that happens to collect garbage would fail with a ResourceWarning about them.

@@ -1,4 +1,4 @@
-"""Random topics for the log cleaner: properties, and what is written to them before each cleaning.
+"""Random topics for the log cleaner: properties, and the records written to them before each cleaning.
 
     for topic in random_topics("3.9", seed=1, count=30): ...
 
@@ -102,7 +102,7 @@ class _Filling:
     def round(self) -> list[Step]:
         rnd = self.rnd
         steps = [self._step() for _ in range(rnd.choice([2, 4, 8, 14]))]
-        # An open transaction ends what can be cleaned.
+        # Nothing above an open transaction can be cleaned.
         steps += [self._end(name) for name in sorted(self.open_transactions) if rnd.random() < 0.75]
         if rnd.random() < 0.75:  # dirty records are cleaned only in segments that are not active
             size = int(self.segment_bytes * 0.85)

@@ -13,7 +13,7 @@ SOURCE = Path(__file__).with_name("OpenLogs.java")
 
 
 class Opening(NamedTuple):
-    """A log to open: its directory, and what the clean shutdown marker and the checkpoints say about it."""
+    """A log to open: its directory, whether it was shut down cleanly, and its offsets in the checkpoints."""
 
     directory: Path
     clean: bool

@@ -1,4 +1,6 @@
-"""Let kafkalet clean what Apache Kafka cleaned, with the clock at the same time, and compare files and responses."""
+"""Let kafkalet clean the logs that Apache Kafka cleaned, at the same time of the clock, and compare files and
+responses.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ def compare(case: Case, path: Path) -> list[str]:
 
 
 def compare_round(done: Round, release: str, path: Path) -> list[str]:
-    """Clean what Apache Kafka cleaned, in a new directory. Return the differences, one line each."""
+    """Clean the same log as Apache Kafka, in a new directory. Return the differences, one line each."""
     prepare(done, path)
     clock = ManualClock(done.cleaned_at_ms)
     directory = LogDirectory(str(path), clock, durable=False)

@@ -50,7 +50,7 @@ def test_quoted_text_is_escaped_and_truncated(text: object, line: str) -> None:
         (ValueError("a\rb"), r"a\rb"),
     ],
 )
-def test_sentence_of_another_program_is_shown_on_one_line(sentence: object, line: str) -> None:
+def test_sentence_is_shown_on_one_line(sentence: object, line: str) -> None:
     assert shown(sentence) == line
 
 

@@ -1,4 +1,4 @@
-"""Tests of shapes: what they accept is what their JSON Schema accepts, and what they refuse is explained."""
+"""Tests of shapes: they accept the same values as their JSON Schema, and explain why they refuse others."""
 
 from typing import Any
 

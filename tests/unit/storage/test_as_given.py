@@ -1,4 +1,4 @@
-"""Entries that are appended exactly as they are given, and what no log can contain."""
+"""Entries that are appended exactly as given, and entries that no log can contain."""
 
 import struct
 import tempfile

@@ -1,9 +1,9 @@
 """A state machine test of a log against a simple model.
 
-The model keeps the entries as lists of (offset, timestamp) and knows nothing of segments, files or indexes, except for
-the base offsets of segments, which it takes from the log and only checks for plausibility. After every step, the log
-must return what the model has, to readers of each isolation level, from each offset; and after every stop, clean or
-not, the records must still be there.
+The model keeps the entries as lists of (offset, timestamp). It has no segments, files or indexes, except for the base
+offsets of segments, which it takes from the log and only checks for plausibility. After every step, the log must return
+what the model has, to readers of each isolation level, from each offset; and after every stop, clean or not, the
+records must still be there.
 """
 
 import shutil

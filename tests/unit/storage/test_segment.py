@@ -447,7 +447,7 @@ def test_paths_follow_a_renamed_directory(tmp_path: Path) -> None:
 
 
 def test_rebuilt_indexes_do_not_exceed_their_size(tmp_path: Path) -> None:
-    """After reopening, entries are added later, so a segment may exceed what its index would have entries for."""
+    """After reopening, entries are added later, so a segment may contain more than its index could have entries for."""
     bench = sized(tmp_path, index_interval_bytes=0, segment_index_bytes=40)
     bench.fill(100)
     for offset in (103, 106, 109, 112):

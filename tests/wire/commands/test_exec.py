@@ -54,7 +54,7 @@ def execute(*arguments: str, stdin: str = "") -> "subprocess.CompletedProcess[st
 
 @contextmanager
 def executing(*arguments: str, directory: Path, script: str = WAITING) -> "Iterator[subprocess.Popen[str]]":
-    """`kafkalet exec` with a Python script as its command and a temporary directory of its own."""
+    """`kafkalet exec` with a Python script as its command, and with its own temporary directory."""
     with subprocess.Popen(
         [sys.executable, "-m", "kafkalet", "exec", *arguments, "--", sys.executable, "-c", script],
         stdin=subprocess.DEVNULL,
@@ -269,7 +269,7 @@ def test_broker_killed_terminates_the_command_and_leaves_nothing(tmp_path: Path)
 
 
 def test_ctrl_c_reaches_the_command_once(tmp_path: Path) -> None:
-    """The terminal sends SIGINT to kafkalet and to the command; the broker goes on until the command ends."""
+    """The terminal sends SIGINT to kafkalet and to the command; the broker runs until the command ends."""
     script = """
 import os, signal, socket, sys
 numbers = {signal.SIGINT, signal.SIGTERM}

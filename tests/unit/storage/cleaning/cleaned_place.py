@@ -1,4 +1,4 @@
-"""A log that is compacted on request, and what is left in it."""
+"""A log that is compacted on request, and the records that are left in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of one round: which records are left, the files, and what happens to readers and offsets."""
+"""Tests of one round: the records that are left, the files, and the effects on readers and offsets."""
 
 import errno
 import os

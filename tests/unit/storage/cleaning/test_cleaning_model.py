@@ -128,7 +128,7 @@ class Model:
         self.check_files()
 
     def seen(self) -> dict[int, tuple[bytes | None, bytes | None]]:
-        """Return what a read_committed consumer sees, by offset."""
+        """Return the records that a read_committed consumer sees, keyed by offset."""
         log, seen = self.place.log, {}
         offset = log.log_start_offset
         while offset < log.last_stable_offset:

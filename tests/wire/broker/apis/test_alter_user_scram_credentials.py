@@ -1,4 +1,4 @@
-"""`kafkalet.broker.apis.alter_user_scram_credentials`: stored and refused credentials, and what becomes of them."""
+"""`kafkalet.broker.apis.alter_user_scram_credentials`: stored and refused credentials, restarts and snapshots."""
 
 import logging
 from pathlib import Path

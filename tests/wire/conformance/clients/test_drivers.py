@@ -1,4 +1,4 @@
-"""The drivers for Python clients do what the environment variables ask for, and report it."""
+"""The drivers for Python clients do what the environment variables specify, and report it."""
 
 import sys
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""`kafkalet conform --between`: its options, brokers that do not answer, and what is left on the brokers."""
+"""`kafkalet conform --between`: its options, brokers that do not respond, and cleaning up on the brokers."""
 
 import os
 import signal
