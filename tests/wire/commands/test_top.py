@@ -19,6 +19,7 @@ from confluent_kafka import Producer
 
 from kafkalet.commands.command_line import UsageError
 from kafkalet.commands.top import main
+from kafkalet.control.top import is_interactive
 from tests.descriptors import is_readable
 from tests.wire.control.asking import TOKEN, Asking, asking
 
@@ -237,6 +238,15 @@ def test_lost_connection_is_shown_until_the_broker_is_back() -> None:
             with asking(control_port=port) as second:
                 second.cluster.topic("again").create()
                 assert "trying again" not in shown.wait_for("again-0")
+            shown.wait_for("trying again")
+            os.write(shown.ours, b"q")
+            assert shown.end() == 0
+            assert shown.is_restored
+
+
+def test_terminal_cannot_be_redrawn_without_termios(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kafkalet.control.top.find_spec", lambda name: None)
+    assert not is_interactive("xterm")
 
 
 def test_view_without_colors_has_no_ansi_colors(api: Asking, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from kafkalet.protocol.records.batch import CONTROL, DELETE_HORIZON, HEADER, HEA
 from kafkalet.protocol.records.codecs import LIMIT, Codec, decompress
 from kafkalet.protocol.records.crc32c import crc32c
 from kafkalet.protocol.records.record import decode_records, encode_records
+from kafkalet.units import counted
 
 from .finding import Claim, Severity
 from .reading import MINIMAL, Path, Reading
@@ -72,7 +73,9 @@ def check_records(reading: Reading, start: int, end: int, version: int, path: Pa
     position = start
     while position < end:
         if end - position < 17:
-            reading.complain(BATCH_SIZE, position, path, f"{end - position} bytes are left, less than a batch header")
+            reading.complain(
+                BATCH_SIZE, position, path, f"{counted(end - position, 'byte')} left, less than a batch header"
+            )
             break
         entry: Path = (path, f"batch {entries}") if entries else path
         size = int.from_bytes(reading.data[position + 8 : position + 12], "big", signed=True) + 12
@@ -120,9 +123,9 @@ class _Batch:
             self.complain(CRC, 17, f"the checksum is {crc:#010x}, but that of the bytes is {actual:#010x}")
         self.attributes(attributes)
         if count < 1:
-            self.complain(COUNT, 57, f"the batch has {count} records")
+            self.complain(COUNT, 57, f"the batch has {counted(count, 'record')}")
         elif last_delta != count - 1:
-            self.complain(COUNT, 23, f"last_offset_delta is {last_delta}, but the batch has {count} records")
+            self.complain(COUNT, 23, f"last_offset_delta is {last_delta}, but the batch has {counted(count, 'record')}")
         self.idempotence(producer_id, epoch, sequence, attributes)
         payload, at = self.payload(attributes)
         if payload is not None and actual == crc and count > 0:
@@ -238,7 +241,7 @@ class _Records:
                 self.complain(RECORD_NULL, start, f"the length of the {what} is {size}; null has the length -1")
             return None
         if size > end - self.position:
-            self.complain(RECORD, start, f"the {what} has {size} bytes, but {end - self.position} are left")
+            self.complain(RECORD, start, f"the {what} has {counted(size, 'byte')}, with {end - self.position} left")
             raise _Broken
         self.position += size
         return self.payload[self.position - size : self.position]
@@ -252,7 +255,7 @@ class _Records:
             return None
         if self.position != len(self.payload):
             left = len(self.payload) - self.position
-            self.complain(COUNT, self.position, f"{left} bytes follow the last of {count} records")
+            self.complain(COUNT, self.position, f"{counted(left, 'byte')} after the last of {counted(count, 'record')}")
             return None
         return largest
 
@@ -263,7 +266,9 @@ class _Records:
         end = self.position + size
         if size < 0 or end > len(self.payload):
             self.complain(
-                RECORD, start, f"the length of the record is {size}; {len(self.payload) - start} bytes are left"
+                RECORD,
+                start,
+                f"the length is {size}, with {counted(len(self.payload) - start, 'byte')} left",
             )
             raise _Broken
         if self.position >= len(self.payload) or size < 1:
@@ -288,7 +293,7 @@ class _Records:
             self.complain(
                 RECORD,
                 start,
-                f"the length of the record is {size}, but its fields have {self.position - end + size} bytes",
+                f"the length is {size}, but the fields have {counted(self.position - end + size, 'byte')}",
             )
             raise _Broken
         return timestamp
@@ -344,13 +349,13 @@ def _check_message(reading: Reading, message: bytes, start: int, path: Path, wra
         if size < -1:
             complain(RECORD_NULL, at, f"the length of the {what}{inside} is {size}; null has the length -1")
         if size > len(message) - at - 4:
-            complain(RECORD, at, f"the {what}{inside} has {size} bytes, but {len(message) - at - 4} are left")
+            complain(RECORD, at, f"the {what}{inside} has {counted(size, 'byte')}, with {len(message) - at - 4} left")
             return
         at += 4
         value = None if size < 0 else message[at : at + size]
         at += max(size, 0)
     if at != len(message):
-        complain(RECORD, at, f"{len(message) - at} bytes follow the value{inside}")
+        complain(RECORD, at, f"{counted(len(message) - at, 'byte')} after the value{inside}")
     if codec:
         _check_wrapper(reading, value, codec, magic, start, path)
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from kafkalet.units import counted
+
 from .finding import Claim, Complaint
 
 Path: TypeAlias = "tuple[Path, str | int] | None"
@@ -50,7 +52,7 @@ class Reading:
     def missing(self, needed: int, path: Path) -> Unreadable:
         """Complain that the request ends too early. Return the exception to raise."""
         rest = max(0, self.end - self.position)
-        self.complain(COMPLETE, self.position, path, f"{needed} bytes are needed, but only {rest} follow")
+        self.complain(COMPLETE, self.position, path, f"needs {counted(needed, 'byte')}, but only {rest} left")
         return Unreadable()
 
     def take(self, size: int, path: Path) -> bytes:

@@ -15,6 +15,7 @@ from kafkalet.protocol.api import BY_KEY, Api
 from kafkalet.protocol.fields import Field
 from kafkalet.protocol.messages import request_type
 from kafkalet.protocol.schema import Message
+from kafkalet.units import counted
 
 from .batches import BatchSummary, check_records
 from .finding import Claim, Complaint, Severity
@@ -76,7 +77,7 @@ def check_embedded(data: bytes, message: type[Message]) -> list[Complaint]:
             walk.complain(VERSION, 0, (None, "version"), f"the version is {version}")
         walk.struct(_plan(Api.JOIN_GROUP, message, walk.version, "embedded"), None)
         if walk.position < walk.end and version <= message.VERSIONS.high:
-            text = f"{walk.end - walk.position} bytes follow the last field of version {version}"
+            text = f"{counted(walk.end - walk.position, 'byte')} after the last field of version {version}"
             walk.complain(TRAILING, walk.position, (None, "end"), text)
     except Unreadable:
         pass
@@ -164,7 +165,7 @@ class _Walk(Reading):
         if self.position < self.end:
             rest = self.data[self.position :]
             shown = rest[:16].hex() + ("…" if len(rest) > 16 else "")
-            text = f"{len(rest)} bytes follow the last field of {api} v{version}: {shown}"
+            text = f"{counted(len(rest), 'byte')} after the last field of {api} v{version}: {shown}"
             self.complain(TRAILING, self.position, (None, "end"), text)
         return True
 
@@ -292,7 +293,7 @@ class _Walk(Reading):
             end = self.position + size
             step = known.get(tag)
             if step is None:
-                text = f"version {self.version} does not define the tag {tag} ({size} bytes)"
+                text = f"version {self.version} does not define the tag {tag} ({counted(size, 'byte')})"
                 self.complain(UNKNOWN_TAG, start, path, text)
                 self.position = end
                 continue
@@ -307,7 +308,7 @@ class _Walk(Reading):
             self.end = outer_end
         if self.position != end:
             left = end - self.position
-            self.complain(TAG_SIZE, start, path, f"{left} bytes follow the value within the size of the tag")
+            self.complain(TAG_SIZE, start, path, f"{counted(left, 'byte')} after the value within the size of the tag")
             self.position = end
         default = step.field.default
         is_always_sent = step.plan is not None and step.is_nullable and not step.field.array

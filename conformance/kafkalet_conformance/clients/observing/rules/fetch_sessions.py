@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.fetch import FetchRequest, FetchResponse
+from kafkalet.units import counted
 from kafkalet_conformance.clients.observing.finding import Claim, Severity
 from kafkalet_conformance.clients.observing.sent import Fate, Sent
 
@@ -85,7 +86,7 @@ class FetchSessions(Rule):
                 session.is_over = True
             if request.forgotten_topics_data:
                 count = sum(len(topic.partitions) for topic in request.forgotten_topics_data)
-                yield Remark(_FORGOTTEN_FULL, f"a full fetch forgets {count} partitions")
+                yield Remark(_FORGOTTEN_FULL, f"a full fetch forgets {counted(count, 'partition')}")
 
     def _incremental(self, session: _Session, request: FetchRequest, sent: Sent) -> Iterator[str | Remark]:
         number, epoch = request.session_id, request.session_epoch

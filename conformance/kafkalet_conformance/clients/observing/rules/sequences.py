@@ -20,6 +20,7 @@ from kafkalet.protocol.messages.end_txn import EndTxnResponse
 from kafkalet.protocol.messages.init_producer_id import InitProducerIdResponse
 from kafkalet.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kafkalet.protocol.records.batch import Batch, batches
+from kafkalet.units import counted
 from kafkalet_conformance.clients.observing.finding import Claim, Severity
 from kafkalet_conformance.clients.observing.sent import Closed, Fate, Sent
 
@@ -135,7 +136,8 @@ class SequenceNumbers(Rule):
                 pass
             elif earlier is not None:
                 yield Remark(
-                    _RESENT, f"{where}: sequence {first} is sent again with {count} records, not {earlier.record_count}"
+                    _RESENT,
+                    f"{where}: sequence {first} sent again with {counted(count, 'record')}, not {earlier.record_count}",
                 )
             else:
                 yield f"{where}: base sequence {first} is sent; {sequence.next_sequence} comes next"

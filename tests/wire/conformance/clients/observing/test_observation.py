@@ -95,7 +95,7 @@ def test_defect_that_the_broker_accepts_is_found(cluster: kafkalet.Cluster) -> N
         assert connection.receive()
     [finding] = observation.findings()
     assert (finding.severity, finding.rule, finding.request.api) == (Severity.VIOLATION, "trailing-bytes", "Metadata")
-    assert finding.explanation.startswith(f"Metadata v9 request, byte {len(frame) - 5}: end: 1 bytes follow")
+    assert finding.explanation.startswith(f"Metadata v9 request, byte {len(frame) - 5}: end: 1 byte after")
 
 
 def test_request_that_closes_the_connection_is_judged(cluster: kafkalet.Cluster) -> None:

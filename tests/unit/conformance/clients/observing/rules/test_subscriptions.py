@@ -60,7 +60,7 @@ def test_malformed_assignment_is_found_with_its_position() -> None:
     exchanges = Exchanges(Subscriptions())
     exchanges.sends(join(encoded(SUBSCRIPTION, 0)), 5)
     exchanges.sends(sync(encoded(ASSIGNMENT, 0)[:-4]), 3)
-    assert exchanges.texts == ["assignment of 'm', byte 21: user_data: 4 bytes are needed, but only 0 follow"]
+    assert exchanges.texts == ["assignment of 'm', byte 21: user_data: needs 4 bytes, but only 0 left"]
 
 
 def test_other_protocol_types_are_not_decoded() -> None:
