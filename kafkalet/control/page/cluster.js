@@ -146,7 +146,7 @@ function brokersCard() {
     { class: "card", "aria-labelledby": "brokers-title" },
     h("header", null, h("h3", { id: "brokers-title" }, "Brokers"), reset),
     error,
-    h("div", { class: "scroll" }, h("table", null, h("thead", null, h("tr", null, ["Id", "Address", "Rack", "State", ""].map((text) => h("th", { scope: "col" }, text)))), rows)),
+    h("div", { class: "scroll" }, h("table", { class: "brokers" }, h("thead", null, h("tr", null, ["Id", "Address", "Rack", "State", ""].map((text) => h("th", { scope: "col" }, text)))), rows)),
   );
   return { element };
 }

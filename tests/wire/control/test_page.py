@@ -824,6 +824,13 @@ def test_state_of_the_brokers_is_not_shown_as_current_after_the_connection_was_l
         assert state.evaluate(color) != live
 
 
+def test_buttons_of_a_broker_are_on_a_narrow_screen(page: "Page") -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    visit(page, "#/cluster")
+    for name in ("Stop broker 1", "Hold the replication of broker 1", "Release the replication of broker 1"):
+        expect(page.get_by_role("button", name=name)).to_be_in_viewport(ratio=1)
+
+
 # The frame
 
 
