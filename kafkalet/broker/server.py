@@ -843,9 +843,10 @@ class Server:
         if not short_forms.tls or self.authority is not None:
             return
         from .security.tls.certificate_authority import CertificateAuthority
+        from .security.tls.certificate_tools import take_tool
 
         hosts = [host for each in self._addresses.listeners for host in (each.host, (each.advertised or ("",))[0])]
-        self.authority = CertificateAuthority(self.client_directory(), hosts)
+        self.authority = CertificateAuthority(self.client_directory(), hosts, take_tool())
         made = self.authority.broker_properties()
         given = {name[: name.rindex(".")] for name in self._given_tls}  # ssl.keystore, for example
         self.config.static.update({name: made[name] for name in made if name[: name.rindex(".")] not in given})
@@ -854,7 +855,11 @@ class Server:
         self._close()
         self.refusing.clear()
         self._finish_removal()
-        self.authority = None
+        if self.authority is not None:
+            from .security.tls.certificate_tools import give_back
+
+            give_back(self.authority.tool)
+            self.authority = None
         if self._client_directory is not None:
             import shutil
 

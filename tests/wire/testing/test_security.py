@@ -195,7 +195,18 @@ def test_broker_with_tls_starts_again() -> None:
                 context.wrap_socket(client, server_hostname="localhost") as secured,
             ):
                 assert secured.version()
-    assert len(set(certificates)) == 2
+    assert len(set(certificates)) == 1
+
+
+def test_only_brokers_that_run_at_the_same_time_have_different_authorities() -> None:
+    def authority(broker: kafkalet.Broker) -> str:
+        return str(broker.client_config()["ssl.ca.pem"])
+
+    with kafkalet.Broker(tls=True) as first, kafkalet.Broker(tls=True) as second:
+        together = {authority(first), authority(second)}
+    with kafkalet.Broker(tls=True) as third:
+        assert authority(third) in together
+    assert len(together) == 2
 
 
 def test_each_broker_of_a_cluster_has_users() -> None:

@@ -37,11 +37,11 @@ class CertificateAuthority:
         """
         self.directory = os.path.abspath(directory)
         os.makedirs(self.directory, mode=0o700, exist_ok=True)
-        self._tool = tool or available_tool()
+        self.tool = tool or available_tool()
         self._lock = threading.Lock()
         self._clients: dict[str, Issued] = {}
         suffix = os.urandom(4).hex()
-        self._authority = self._write("ca", *self._tool.authority(self.directory, f"kafkalet test authority {suffix}"))
+        self._authority = self._write("ca", *self.tool.authority(self.directory, f"kafkalet test authority {suffix}"))
         self.certificate: str = self._authority.certificate
         self.ca_file: str = self._authority.certificate_file
         """The file with the certificate of the authority. It is a PEM truststore as in Kafka."""
@@ -82,7 +82,7 @@ class CertificateAuthority:
 
     def _issue(self, stem: str, name: str, hosts: list[str] | None) -> Issued:
         authority = self._authority
-        return self._write(stem, *self._tool.issue(self.directory, authority, name, hosts))
+        return self._write(stem, *self.tool.issue(self.directory, authority, name, hosts))
 
     def _write(self, stem: str, key: str, certificate: str) -> Issued:
         path = os.path.join(self.directory, stem)

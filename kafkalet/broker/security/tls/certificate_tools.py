@@ -10,7 +10,10 @@ import re
 import shutil
 import subprocess
 import tempfile
+import threading
 from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from kafkalet.clock import SystemClock
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -75,6 +78,60 @@ def available_tool() -> Tool:
     except ImportError:
         return OpenSSL(_openssl())
     return Cryptography()
+
+
+class Remembering:
+    """A tool that creates each certificate only once, because it takes long, and each test with TLS needs some.
+
+    One cluster after the other uses it (`take_tool`). Keys are kept in memory only. Threads can share the tool.
+    """
+
+    def __init__(self, tool: Tool) -> None:
+        self._tool = tool
+        self._lock = threading.Lock()
+        self._made_ms = 0
+        self._authority: tuple[str, str] | None = None
+        self._issued: dict[object, tuple[str, str]] = {}
+
+    def authority(self, directory: str, name: str) -> tuple[str, str]:
+        """Return the key of the authority and its certificate. The first call determines its name.
+
+        There is a new one once certificates are old, and if a test has changed the time of the process.
+        """
+        with self._lock:
+            now_ms = SystemClock().now_ms()
+            if self._authority is None or not 0 <= now_ms - self._made_ms < VALID_DAYS * 86_400_000 / 2:
+                self._authority, self._made_ms = self._tool.authority(directory, name), now_ms
+                self._issued.clear()
+            return self._authority
+
+    def issue(self, directory: str, authority: Issued, name: str, hosts: list[str] | None) -> tuple[str, str]:
+        """Return a key and its certificate, as `Tool.issue` does."""
+        wanted = authority.certificate, name, None if hosts is None else tuple(hosts)
+        with self._lock:
+            if wanted not in self._issued:
+                self._issued[wanted] = self._tool.issue(directory, authority, name, hosts)
+            return self._issued[wanted]
+
+
+_unused: list[Remembering] = []
+
+
+def take_tool() -> Remembering:
+    """Return a tool for a cluster, which no other cluster uses until `give_back`. Raises NoCertificates.
+
+    Clusters that run at the same time have different authorities.
+    """
+    try:
+        return _unused.pop()
+    except IndexError:
+        return Remembering(available_tool())
+
+
+def give_back(tool: Tool) -> None:
+    """Allow another cluster to use a tool of `take_tool`."""
+    assert isinstance(tool, Remembering)
+    _unused.append(tool)
 
 
 class Cryptography:

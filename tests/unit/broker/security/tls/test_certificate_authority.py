@@ -15,8 +15,17 @@ import pytest
 
 from kafkalet.broker.security.tls import certificate_authority
 from kafkalet.broker.security.tls.certificate_authority import CertificateAuthority
-from kafkalet.broker.security.tls.certificate_tools import Cryptography, NoCertificates, OpenSSL, Tool, available_tool
+from kafkalet.broker.security.tls.certificate_tools import (
+    Cryptography,
+    Issued,
+    NoCertificates,
+    OpenSSL,
+    Remembering,
+    Tool,
+    available_tool,
+)
 from kafkalet.broker.security.tls.distinguished_names import read_certificate
+from kafkalet.clock import SystemClock
 
 from .handshakes import client_context, handshake, settings
 
@@ -168,3 +177,45 @@ def test_program_accepts_the_certificates(made: CertificateAuthority) -> None:
     command = [program, "verify", "-x509_strict", "-purpose", "sslclient", "-CAfile", made.ca_file]
     files = [made.client("alice").certificate_file, made.server.certificate_file]
     assert subprocess.run([*command, *files], capture_output=True, check=False).returncode == 0
+
+
+class Counting:
+    """A tool whose certificates are numbers."""
+
+    def __init__(self) -> None:
+        self.made = 0
+
+    def authority(self, directory: str, name: str) -> tuple[str, str]:
+        self.made += 1
+        return f"key {self.made}", f"authority {self.made}"
+
+    def issue(self, directory: str, authority: Issued, name: str, hosts: list[str] | None) -> tuple[str, str]:
+        self.made += 1
+        return f"key {self.made}", f"{name} {self.made}"
+
+
+def test_certificates_for_the_same_names_and_hosts_are_created_once(tmp_path: Path) -> None:
+    tool = Counting()
+    shared = Remembering(tool)
+
+    def made(directory: str, hosts: list[str]) -> list[str]:
+        authority = CertificateAuthority(str(tmp_path / directory), hosts, shared)
+        certificates = [authority.certificate, authority.server.certificate, authority.client("alice").certificate]
+        assert Path(authority.client("alice").certificate_file).read_text() == certificates[-1]
+        authority.close()
+        return certificates
+
+    assert made("a", ["kafka"]) == made("b", ["kafka"]) == ["authority 1", "localhost 2", "alice 3"]
+    assert made("c", ["other"]) == ["authority 1", "localhost 4", "alice 3"]
+
+
+@pytest.mark.parametrize("days", [-400, 200, 4000])
+def test_certificates_are_made_again_after_a_change_of_the_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, days: int
+) -> None:
+    shared = Remembering(Counting())
+    assert CertificateAuthority(str(tmp_path / "a"), (), shared).certificate == "authority 1"
+    now_ms = SystemClock().now_ms()
+    monkeypatch.setattr(SystemClock, "now_ms", lambda self: now_ms + days * 86_400_000)
+    later = CertificateAuthority(str(tmp_path / "b"), (), shared)
+    assert (later.certificate, later.server.certificate) == ("authority 3", "localhost 4")
