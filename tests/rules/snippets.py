@@ -49,7 +49,8 @@ class Snippet(NamedTuple):
 
     @property
     def needs_spark(self) -> bool:
-        return re.search(r"^kafkalet-spark |\bspark_session\b|\bkafkalog\b", self.text, re.MULTILINE) is not None
+        words = re.search(r"^kafkalet-spark |\bspark_session\b|\bkafkalog\b", self.text, re.MULTILINE)
+        return self.language in ("sh", "python") and words is not None
 
 
 def snippets(document: Path) -> list[Snippet]:

@@ -44,11 +44,9 @@ def test_snippets_with_spark_run_in_order(
                 for line in snippet.text.splitlines():
                     run_line(line, opened, spark)
                 opened.stop_brokers()
-            elif snippet.language == "python":
+            else:
                 text = re.sub(r'(load|save)\("', rf'\1("{opened.directory}/', snippet.text)
                 exec(compile(text, snippet.name, "exec"), names)
-            else:
-                assert snippet.language == "text"
 
 
 def run_line(line: str, opened: Shell, spark: "SparkSession") -> None:
