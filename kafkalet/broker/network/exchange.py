@@ -184,7 +184,7 @@ class Exchange(NamedTuple):
 
     def text(self, now_s: float) -> str:
         """Format the exchange on one line, like the request log."""
-        from .request_text import NO_ANSWER, fault_text, question, request_text, response_text, sender_text, time_text
+        from .request_text import NO_RESPONSE, fault_text, question, request_text, response_text, sender_text, time_text
 
         metadata = self.connection.metadata
         if len(self.frame) == self.frame_bytes:
@@ -199,7 +199,7 @@ class Exchange(NamedTuple):
         if isinstance(self.answer, str):
             said = self.answer
         elif self.answer is None:
-            said = NO_ANSWER
+            said = NO_RESPONSE
         elif response is None:
             said = "(not kept)"
         else:

@@ -32,7 +32,7 @@ from kafkalet.storage.files import FileRange
 
 _LOG = logging.getLogger("kafkalet.requests")
 
-NO_ANSWER = "no answer"
+NO_RESPONSE = "no response"
 LEFT = "the connection was closed before the response"
 
 MAX_CHARS = 100
@@ -75,7 +75,7 @@ class LoggedRequest:
     def answer(self, answer: Response | None) -> None:
         """Log the request with its response."""
         if self._question is not None:
-            self._log(NO_ANSWER if answer is None else response_text(answer, self._metadata))
+            self._log(NO_RESPONSE if answer is None else response_text(answer, self._metadata))
 
     def fail(self, problem: Exception) -> None:
         """Log the request with the reason for closing the connection."""

@@ -1,8 +1,11 @@
 """Tests of shapes of a log: their layouts, the visible records, and the offsets that limit readers."""
 
 import shutil
+import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, get_args
 
 import pytest
@@ -630,3 +633,26 @@ def test_stopped_and_started_broker_opens_its_offline_replicas(cluster: kafkalet
     cluster.broker(2).start()
     assert ends(cluster) == {1: 1, 2: 1, 3: 1}
     assert topic.count() == 1
+
+
+@pytest.mark.parametrize(("version", "number", "warns"), [("2.15.0", 0x020F00FF, True), ("2.16.0", 0x021000FF, False)])
+def test_old_magic_warns_of_a_loaded_librdkafka_that_aborts_the_process(
+    cluster: kafkalet.Cluster, monkeypatch: pytest.MonkeyPatch, version: str, number: int, warns: bool
+) -> None:
+    client = SimpleNamespace(libversion=lambda: (version, number))
+    monkeypatch.setitem(sys.modules, "confluent_kafka", client)  # type: ignore[arg-type]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        cluster.topic("t").layout("committed").layout("old_magic")
+    assert [(each.filename, f"librdkafka {version} aborts" in str(each.message)) for each in caught] == (
+        [(__file__, True)] if warns else []
+    )
+
+
+def test_old_magic_without_librdkafka_warns_of_nothing(
+    cluster: kafkalet.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "confluent_kafka", raising=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cluster.topic("t").layout("old_magic")

@@ -138,7 +138,7 @@ def test_text_of_a_waiting_request_has_its_duration() -> None:
 
 def test_text_of_a_request_without_response_says_so() -> None:
     request, _ = list_offsets(0)
-    assert exchange(request, 7).text(2.0).endswith("-> no answer in 2.0 ms")
+    assert exchange(request, 7).text(2.0).endswith("-> no response in 2.0 ms")
     assert exchange(request, 7, "connection closed: why").text(2.0).endswith("-> connection closed: why in 2.0 ms")
 
 

@@ -91,7 +91,7 @@ def test_line_of_a_request_on_which_a_fault_has_fired_is_marked(wire: Wire, line
 def test_line_of_a_request_that_a_fault_lost_is_marked(wire: Wire, lines: Lines) -> None:
     with wire.cluster.fault("Metadata", disconnect="before", times=1), pytest.raises(Closed):
         wire.ask("Metadata", 9, {"topics": []})
-    assert last(wire, lines, 3) == "Metadata v9 -> no answer (fault 1)"
+    assert last(wire, lines, 3) == "Metadata v9 -> no response (fault 1)"
 
 
 def test_each_connection_has_its_own_number(wire: Wire, caplog: pytest.LogCaptureFixture) -> None:
@@ -126,7 +126,7 @@ def test_invalid_records_are_shown_with_the_reason(wire: Wire, lines: Lines) -> 
 
 def test_request_without_response_is_shown(wire: Wire, lines: Lines) -> None:
     wire.connection().send("Produce", 9, wire.produce_body(batch(b"a"), acks=0))
-    assert last(wire, lines).endswith(" acks=0 -> no answer")
+    assert last(wire, lines).endswith(" acks=0 -> no response")
 
 
 def test_fetch_shows_offsets_and_batches(wire: Wire, lines: Lines) -> None:
