@@ -18,8 +18,9 @@ ITEM = re.compile(r"\[(\w+)=(.*?)\](?=[.\[]|$)", re.DOTALL)
 """An item in the path of a difference that is named by one of its fields."""
 LEAST_ID = 1000
 IDS = ("producer_id", "session_id")
-"""Bound numbers from LEAST_ID on are masked wherever they occur. Smaller ones, which may be equal to other values, are
-masked in the fields IDS."""
+"""Bound numbers from LEAST_ID on are masked wherever they occur. Smaller ones, which may equal other values by chance,
+are masked only in the fields IDS.
+"""
 
 
 @dataclass(frozen=True, slots=True)

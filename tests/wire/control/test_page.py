@@ -52,7 +52,7 @@ def produce(api: Asking, topic: str, count: int, **options: str) -> None:
 
 
 def visit(page: "Page", place: str) -> None:
-    """Show a place. The page shows it when it receives the event `hashchange`, as this function does after it."""
+    """Show a place, and return when the page has received the event `hashchange`, which makes it show the place."""
     page.evaluate(
         """place => new Promise(resolve => {
             if (location.hash === place) resolve();

@@ -226,8 +226,9 @@ def group_mismatches(ask: ScenarioBuilder) -> None:
 
 @scenario("GroupMetadataManager.prepareRebalance GroupMetadataManager.completeClassicGroupJoin", level="must")
 def group_two_members(ask: ScenarioBuilder) -> None:
-    """When a second member joins, the first one gets REBALANCE_IN_PROGRESS until it rejoins, and SyncGroup of the
-    follower waits for the assignment of the leader."""
+    """When a second member joins, the first one gets REBALANCE_IN_PROGRESS until it rejoins, and the follower's
+    SyncGroup waits for the assignment from the leader.
+    """
     group = Classic(ask)
     group.enter("M1")
     group.synced("$M1", 1, "$M1")

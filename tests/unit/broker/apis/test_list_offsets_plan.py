@@ -38,7 +38,7 @@ def log(cluster: Cluster) -> Log:
 
 
 class Watcher:
-    """A connection that asks for an offset of one partition."""
+    """A connection that looks up an offset of one partition."""
 
     def __init__(self, log: Log, version: int = 7, timestamp: int = -1, *, repeats: bool = True, **more: Any) -> None:
         """Without `repeats`, all requests are answered by the general handler. `more` are fields of the request."""

@@ -128,7 +128,7 @@ def test_reset_connection_is_gone(api: Asking) -> None:
 
 
 @pytest.mark.parametrize(("operation", "rest"), [("half-close", b""), ("black-hole", None)])
-def test_connection_is_closed_in_part(api: Asking, operation: str, rest: bytes | None) -> None:
+def test_connection_is_half_closed_or_becomes_a_black_hole(api: Asking, operation: str, rest: bytes | None) -> None:
     port = api.get("/v1/brokers/1")["port"]
     with socket.create_connection(("127.0.0.1", port)) as client:
         while not (connections := api.get("/v1/connections")["connections"]):

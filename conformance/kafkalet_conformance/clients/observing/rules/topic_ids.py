@@ -1,4 +1,4 @@
-"""Topic ids: a client uses those that it received (KIP-516)."""
+"""Topic ids: a client uses only those that it has received (KIP-516)."""
 
 from __future__ import annotations
 
