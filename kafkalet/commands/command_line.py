@@ -33,28 +33,45 @@ def parse(arguments: Sequence[str], options: Sequence[Option], command: str = ""
 
     The value of a flag is the empty string. Errors refer to the help of `command`.
     """
-    known = {name: option for option in options for name in (option.name, *option.aliases)}
+    words, given = separate(arguments, lambda _: (options, command))
+    if words:
+        raise UsageError(f"unknown argument {words[0]}; {hint(words[0], [each.name for each in options], command)}")
+    return given
+
+
+def separate(
+    arguments: Sequence[str], after: Callable[[Sequence[str]], tuple[Sequence[Option], str]]
+) -> tuple[list[str], dict[str, list[str]]]:
+    """Return the words, and the values of the options as `parse` does. After `--`, all are words.
+
+    `after` returns the options that may follow words, and the command whose help errors refer to.
+    """
+    words: list[str] = []
     given: dict[str, list[str]] = {}
     rest = iter(arguments)
     for argument in rest:
-        name, equals, value = argument.partition("=")
-        option = known.get(name)
-        if option is None:
-            what = "option" if argument.startswith("-") else "argument"
-            raise UsageError(f"unknown {what} {name}; {hint(name, [option.name for option in options], command)}")
-        if not option.value:
-            if equals:
+        if argument == "--":
+            words += rest
+        elif not argument.startswith("-") or argument == "-" or argument[1:2].isdecimal():
+            words.append(argument)
+        else:
+            options, command = after(words)
+            known = {name: option for option in options for name in (option.name, *option.aliases)}
+            name, equals, value = argument.partition("=")
+            option = known.get(name)
+            if option is None:
+                raise UsageError(f"unknown option {name}; {hint(name, [each.name for each in options], command)}")
+            if option.value and not equals:
+                value = next(rest, "--")
+                if value == "--" or value in known:
+                    raise UsageError(f"{name} needs a value: {name} {option.value}")
+            elif equals and not option.value:
                 raise UsageError(f"{argument}: {name} takes no value")
-        elif not equals:
-            after = next(rest, None)
-            if after is None or after in known:
-                raise UsageError(f"{name} needs a value: {name} {option.value}")
-            value = after
-        values = given.setdefault(option.name.lstrip("-"), [])
-        if values and not option.repeatable:
-            raise UsageError(f"{option.name} is given twice; it takes one value")
-        values.append(value)
-    return given
+            values = given.setdefault(option.name.lstrip("-"), [])
+            if values and not option.repeatable:
+                raise UsageError(f"{option.name} is given twice; it takes one value")
+            values.append(value)
+    return words, given
 
 
 def hint(given: str, known: Sequence[str], command: str = "") -> str:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from kafkalet.control.client import ControlError
 
-from .command_line import Failure, Option, UsageError, hint, print_line, reported
+from .command_line import Failure, Option, UsageError, print_line, reported, separate
 from .control import CLIENT_OPTIONS, client_of
 from .ctl_commands import Command, commands, document
 from .ctl_tables import shown
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    words, options = _separate(arguments)
+    words, options = separate(arguments, _options_after)
     command = _command(words)
     if "help" in options or (command is None and not words):
         print_line(help_text(command).rstrip("\n"))
@@ -65,43 +65,13 @@ def _run(arguments: list[str]) -> int:
     return 0
 
 
-def _separate(arguments: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
-    """Return the words and the options. The options of a command follow its name. After `--`, all are words."""
-    words: list[str] = []
-    options: dict[str, list[str]] = {}
-    rest = iter(arguments)
-    for argument in rest:
-        if argument == "--":
-            words += rest
-        elif not argument.startswith("-") or argument == "-" or _is_number(argument):
-            words.append(argument)
-        else:
-            name, equals, value = argument.partition("=")
-            command = _command(words)
-            known = {
-                each: option
-                for option in (*(command.options if command else ()), *GENERAL_OPTIONS)
-                for each in (option.name, *option.aliases)
-            }
-            option = known.get(name)
-            if option is None:
-                raise UsageError(f"unknown option {name}; {_option_hint(name, known, command)}")
-            if not option.value and equals:
-                raise UsageError(f"{argument}: {name} takes no value")
-            if option.value and not equals:
-                after = next(rest, None)
-                if after is None:
-                    raise UsageError(f"{name} needs a value: {name} {option.value}")
-                value = after
-            values = options.setdefault(option.name.lstrip("-"), [])
-            if values and not option.repeatable:
-                raise UsageError(f"{option.name} is given twice; it takes one value")
-            values.append(value)
-    return words, options
-
-
-def _is_number(argument: str) -> bool:
-    return argument[1:2].isdecimal()
+def _options_after(words: Sequence[str]) -> tuple[Sequence[Option], str]:
+    """Return the options that may follow words: those of a command follow its name."""
+    command = _command(words)
+    return (
+        *command.options,
+        *GENERAL_OPTIONS,
+    ) if command else GENERAL_OPTIONS, f"ctl {command.name if command else ''}".rstrip()
 
 
 def _command(words: Sequence[str]) -> Command | None:
@@ -121,12 +91,6 @@ def _closest(words: Sequence[str]) -> str:
         return f"{words[0]} has the commands {', '.join(longer)}"
     close = get_close_matches(" ".join(words[:2]), commands(), 1) or get_close_matches(words[0], commands(), 1)
     return f"did you mean {close[0]}?" if close else "see kafkalet ctl --help"
-
-
-def _option_hint(name: str, known: Sequence[str] | dict[str, Option], command: Command | None) -> str:
-    text = hint(name, list(known))
-    where = f"kafkalet ctl {command.name} --help" if command else "kafkalet ctl --help"
-    return text.replace("kafkalet --help", where)
 
 
 def help_text(command: Command | None = None) -> str:

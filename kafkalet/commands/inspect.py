@@ -27,7 +27,7 @@ from kafkalet.protocol.errors import KafkaError
 from kafkalet.storage.files import explain
 from kafkalet.units import counted, size, utc
 
-from .command_line import Failure, Option, UsageError, hint, print_line
+from .command_line import Failure, Option, UsageError, print_line, separate
 from .tables import data_cell, long_table
 
 OPTIONS = (
@@ -86,7 +86,8 @@ class Settings(NamedTuple):
 
 def main(arguments: Sequence[str]) -> int:
     """Run `kafkalet inspect` and return its exit status. Raises UsageError and Failure."""
-    paths, given = _separate(arguments)
+    paths, values = separate(arguments, lambda _: (OPTIONS, "inspect"))
+    given = {name: each[0] for name, each in values.items()}
     if "help" in given:
         print_line(help_text().rstrip("\n"))
         return 0
@@ -115,38 +116,6 @@ def help_text() -> str:
     from .help import help_page
 
     return help_page("kafkalet inspect [OPTION]... DIR|FILE...", HELP, OPTIONS)
-
-
-def _separate(arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-    """Return the paths and the options, which may be given in any order. After `--`, all are paths."""
-    known = {name: option for option in OPTIONS for name in (option.name, *option.aliases)}
-    paths: list[str] = []
-    given: dict[str, str] = {}
-    rest = iter(arguments)
-    for argument in rest:
-        if argument == "--":
-            paths += rest
-            break
-        if not argument.startswith("-") or argument == "-":
-            paths.append(argument)
-            continue
-        name, equals, value = argument.partition("=")
-        option = known.get(name)
-        if option is None:
-            close = hint(name, [each.name for each in OPTIONS], "inspect")
-            raise UsageError(f"unknown option {name}; {close}")
-        if not option.value and equals:
-            raise UsageError(f"{argument}: {name} takes no value")
-        if option.value and not equals:
-            after = next(rest, None)
-            if after is None or after in known:
-                raise UsageError(f"{name} needs a value: {name} {option.value}")
-            value = after
-        key = option.name.lstrip("-")
-        if key in given:
-            raise UsageError(f"{option.name} is given twice; it takes one value")
-        given[key] = value
-    return paths, given
 
 
 def _settings(given: dict[str, str]) -> Settings:

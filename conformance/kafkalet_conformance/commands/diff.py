@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Sequence
 
-from kafkalet.commands.command_line import Option, UsageError, parse
+from kafkalet.commands.command_line import Option, UsageError, separate
 
 from .output import check_files, output_of, print_lines, read_report, style_of, write_file
 
@@ -32,8 +32,7 @@ def main(arguments: Sequence[str]) -> int:
 
     Raises UsageError for invalid arguments and files.
     """
-    files, options = _split(arguments)
-    given = parse(options, OPTIONS)
+    files, given = separate(arguments, lambda _: (OPTIONS, "conform diff"))
     if "help" in given:
         from kafkalet.commands.help import filled, option_lines
 
@@ -51,18 +50,3 @@ def main(arguments: Sequence[str]) -> int:
     if "json" in given:
         write_file("--json", given["json"][0], json.dumps(as_json(comparison), indent=1) + "\n")
     return comparison.exit_status
-
-
-def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the names of files, and the options with their values."""
-    files: list[str] = []
-    options: list[str] = []
-    rest = iter(arguments)
-    for argument in rest:
-        if not argument.startswith("-"):
-            files.append(argument)
-            continue
-        options.append(argument)
-        if argument == "--json":
-            options += [value for value in [next(rest, None)] if value is not None]
-    return files, options

@@ -160,7 +160,7 @@ def test_directory_that_kafka_has_used_since_the_export_has_the_metadata_of_kafk
         (
             ["--data-dir", "{data}", "--data-dir", "b", "--to", "c"],
             2,
-            "--to is given 1 times, --data-dir 2 times; name a copy for each",
+            "--to is given 1 time, --data-dir 2 times; name a copy for each",
         ),
         (["--data-dir", "{data}/none"], 1, "{data}/none is not a directory"),
         (
