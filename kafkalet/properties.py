@@ -9,6 +9,7 @@ The caller decides how to handle unknown names: for example, with a warning for 
 topic properties.
 """
 
+import copyreg
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
@@ -34,6 +35,10 @@ class InvalidProperty(ValueError):
         self.name = name
         self.value = value
         self.reason = reason
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the message and the attributes: a worker of pytest-xdist or multiprocessing sends errors this way."""
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
 class Type(Enum):

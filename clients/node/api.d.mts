@@ -719,7 +719,7 @@ export interface SentRecords {
 
 /** What to wait for. */
 export interface Settle {
-  /** Whether groups with members must have no lag; or the ids of the groups, with or without members. */
+  /** true or false: whether groups with members must have no lag; or ids of groups, with or without members. */
   groups?: unknown
   /** Whether no transaction may be open. */
   transactions?: boolean

@@ -78,6 +78,11 @@ class Input(NamedTuple):
         return self.items is not None or "additionalProperties" in self.schema
 
     @property
+    def may_be_boolean(self) -> bool:
+        """Whether `true` or `false` can take the place of several values."""
+        return any(resolved(each).get("type") == "boolean" for each in self.schema.get("anyOf", ()))
+
+    @property
     def help(self) -> str:
         default = self.schema.get("default")
         allowed = [each for each in self.schema.get("enum", ()) if each is not None]
@@ -94,6 +99,8 @@ class Input(NamedTuple):
             given = dict(split(what, "KEY=VALUE", text) for text in texts)
             may_be_null = "null" in self.schema["additionalProperties"].get("type", ())
             return {self.field: {name: value or None if may_be_null else value for name, value in given.items()}}
+        if self.may_be_boolean and list(texts) in (["true"], ["false"]):
+            return {self.field: texts[0] == "true"}
         if self.items is not None:
             return {self.field: [_parsed(self.items, what, text) for text in texts]}
         if self.is_data:

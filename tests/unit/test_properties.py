@@ -1,5 +1,7 @@
 """Property values are parsed as in Kafka, with Kafka's error messages."""
 
+import pickle
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +17,7 @@ from kafkalet.properties import (
     read_properties,
     whole_number,
 )
+from kafkalet.storage.config import UnknownProperty
 
 
 @pytest.mark.parametrize(
@@ -177,3 +180,10 @@ def test_malformed_unicode_escape_in_a_file_is_refused(text: str) -> None:
 
 def test_escaped_surrogate_pair_is_one_character() -> None:
     assert read_properties("a=\\ud83d\\ude00") == {"a": "\U0001f600"}
+
+
+def test_refused_value_can_be_pickled_with_its_attributes() -> None:
+    """Otherwise, a process pool breaks when a call in a worker raises the error."""
+    for error in (InvalidProperty("ratio", "2", "too large"), UnknownProperty("retention.mss", "5")):
+        copy = pickle.loads(pickle.dumps(error))
+        assert (type(copy), str(copy), vars(copy)) == (type(error), str(error), vars(error))

@@ -939,7 +939,7 @@ type SentRecords struct {
 
 // Settle: what to wait for.
 type Settle struct {
-	// Whether groups with members must have no lag; or the ids of the groups, with or without members.
+	// true or false: whether groups with members must have no lag; or ids of groups, with or without members.
 	Groups *any `json:"groups,omitempty"`
 
 	// Whether no transaction may be open.

@@ -227,7 +227,7 @@ def settle(
     groups: Annotated[
         Json,
         AnyOf([Boolean(), ListOf(Text())], lambda value: int(isinstance(value, list))),
-        "Whether groups with members must have no lag; or the ids of the groups, with or without members.",
+        "`true` or `false`: whether groups with members must have no lag; or ids of groups, with or without members.",
     ] = True,
     transactions: Annotated[bool, "Whether no transaction may be open."] = True,
     requests: Annotated[bool, "Whether no request may be in progress, and every partition must have a leader."] = True,

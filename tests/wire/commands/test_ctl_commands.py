@@ -197,6 +197,12 @@ def test_settle_prints_nothing(ctl: Ctl) -> None:
     assert ctl("settle", "--group", "g") == ""
 
 
+def test_settle_waits_for_no_group_with_false(ctl: Ctl) -> None:
+    ctl("topic", "create", "t")
+    for options in (("--group", "true"), ("--group", "false")):
+        assert ctl("settle", *options) == ""
+
+
 def test_groups_are_moved_waited_for_and_deleted(ctl: Ctl, api: Asking) -> None:
     ctl("send", "t", "x", "--timestamp", "7")
     assert ctl("group", "seek", "g", "0", "--topic", "t", "--partition", "0").splitlines()[1].endswith("1")

@@ -2303,7 +2303,10 @@ public final class Api {
             super(new LinkedHashMap<>());
         }
 
-        /** Whether groups with members must have no lag; or the ids of the groups, with or without members. */
+        /**
+         * true or false: whether groups with members must have no lag; or ids of groups, with or without
+         * members.
+         */
         public Settle groups(Object groups) {
             set("groups", groups);
             return this;
