@@ -8,6 +8,10 @@ const KEYS = { brokers: "node_id", topics: "name", groups: "group_id", transacti
 const listeners = new Map();
 const state = new Map(Object.keys(KEYS).map((kind) => [kind, new Map()]));
 let frame = null;
+let topicsArrived;
+
+/** Resolves when the topics are known. */
+export const hasTopics = new Promise((resolve) => (topicsArrived = resolve));
 const changed = new Set();
 
 /** Return the items of a kind, sorted by their key. */
@@ -57,6 +61,7 @@ function apply(kind, data, isWhole) {
   if (isWhole) known.clear();
   for (const removed of data.removed) known.delete(removed);
   for (const each of data[kind]) known.set(each[KEYS[kind]], each);
+  if (kind === "topics") topicsArrived();
   changed.add(kind);
   frame ??= setTimeout(tell, 30);
 }

@@ -131,12 +131,13 @@ export function create(section) {
   async function readFirst() {
     if (isReading) return;
     isReading = true;
+    await live.hasTopics;
     const asked = read;
     seen = state();
     log = identity();
     const answer = await attempt(error, () => api.get(api.path("v1", "topics", asked.topic, "records"), question()));
     isReading = false;
-    if (asked !== read) return readFirst();
+    if (asked !== read || identity() !== log) return readFirst();
     found = answer?.records ?? [];
     nextOffsets = answer?.next_offsets ?? {};
     hasMore = answer?.has_more ?? false;
@@ -214,7 +215,9 @@ export function create(section) {
   live.on(["topics"], () => {
     if (section.hidden) return;
     showChoices();
-    if (following.checked && read !== null && state() !== seen) readMore();
+    if (read === null) return;
+    if (following.checked && state() !== seen) readMore();
+    else if (identity() !== log) readFirst(); // what is shown may no longer exist
   });
   showInputs();
   draw();
