@@ -231,10 +231,8 @@ def test_each_of_many_topics_is_one_line_until_it_is_opened(browser: "Browser") 
         with opened(browser, api.control.url) as page:
             expect(page.get_by_role("article")).to_have_count(40)
             expect(page.get_by_role("table")).to_have_count(0)
-            assert {box["height"] for row in page.get_by_role("article").all() if (box := row.bounding_box())} <= {
-                33,
-                34,
-            }
+            boxes = [row.bounding_box() for row in page.get_by_role("article").all()]
+            assert max(box["height"] for box in boxes if box) < 45
             page.get_by_text("line-07", exact=True).click()
             expect(page.get_by_role("table")).to_have_count(1)
             expect(page.get_by_role("button", name=re.compile("Open partition . of line-07"))).to_have_count(3)
