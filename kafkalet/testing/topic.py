@@ -793,7 +793,14 @@ class Topic:
             if new:
                 arrived.extend(new)
                 arrived.sort(key=lambda record: (record.partition, record.offset))
-            return arrived if not reading.leaderless and predicate(arrived) else None
+            return arrived if not reading.leaderless and is_true() else None
+
+        def is_true() -> object:
+            try:
+                return predicate(arrived)
+            except Exception as error:
+                error.add_note(f"raised by {_name(predicate)}, which wait_until calls with the list of all records")
+                raise
 
         def failure() -> str:
             got = f"it is false for {counted(len(arrived), 'record')} in the topic" if arrived else "no record arrived"

@@ -620,6 +620,12 @@ def test_exception_of_a_predicate_names_the_record(broker: Broker) -> None:
     assert caught.value.__notes__ == ["raised by where=<lambda> for <t-0@0 value=b'{\"id\": 7}'>"]
 
 
+def test_exception_of_a_predicate_of_all_records_says_what_it_gets(broker: Broker) -> None:
+    with pytest.raises(AttributeError) as caught:
+        broker.topic("t").wait_until(lambda record: record.value == b"x")  # type: ignore[attr-defined]
+    assert caught.value.__notes__ == ["raised by <lambda>, which wait_until calls with the list of all records"]
+
+
 def test_wait_compares_the_wanted_headers_only(broker: Broker) -> None:
     topic = broker.topic("t")
     topic.send("a", headers={"id": "1", "null": None})
