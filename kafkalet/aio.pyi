@@ -917,7 +917,8 @@ class Cluster(Mirror):
         Each replica that was compacted is in the result once. The call returns when no log is due anymore.
         """
     async def run_retention(self) -> list[RetainedPartition]:
-        """Delete all expired segments now, by `retention.ms`, `retention.bytes` and the clock of the brokers.
+        """Delete all expired segments now. Which have expired depends on `retention.ms`, `retention.bytes` and the
+        clock of the brokers.
 
         In the background, this happens every `log.retention.check.interval.ms`. Return the replicas whose segments
         were deleted.

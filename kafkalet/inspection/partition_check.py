@@ -74,7 +74,7 @@ def check_partition(
 
 
 def _log_start_offset(directory: str) -> int:
-    """Return the entry of the partition in log-start-offset-checkpoint, which is beside it, or 0."""
+    """Return the partition's entry in the log-start-offset-checkpoint of its log directory; 0 if there is none."""
     folder = folder_of(directory)
     path = os.path.join(os.path.dirname(os.path.abspath(directory)), formats.LOG_START_OFFSETS)
     with suppress(Malformed, FileNotFoundError):

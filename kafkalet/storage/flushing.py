@@ -23,8 +23,8 @@ Then = Callable[[OSError | None], None]
 """Called with None on success, otherwise with the error."""
 
 MOST_JOBS = 64
-"""Maximum number of pending jobs, because each holds descriptors. If logs roll faster than the disk can write, `submit`
-waits, in the event loop, until one job is done: for the time of one fsync. So the disk limits the producers."""
+"""The maximum number of pending jobs, so that their descriptors are few. If logs roll faster than the disk can write,
+`submit` blocks the event loop until a job is done, for about one fsync. So a slow disk slows down the producers."""
 
 
 class Job(NamedTuple):

@@ -32,7 +32,7 @@ from .values import AbortedTransaction, LogOffsetMetadata, ReadResult
 _LOG = logging.getLogger(__name__)
 
 DELETED_PER_MS = 20
-"""The number of segments of a log that are deleted per millisecond. This leaves the event loop time for clients."""
+"""How many segments of a log are deleted per millisecond. More would delay the requests of clients."""
 
 
 class LocalLog:

@@ -141,7 +141,7 @@ class Overlay(FileSystem):
         return real is not None and self._disk.exists(real)
 
     def _discard(self, real: str | None) -> None:
-        """Delete a file of the temporary directory that is not needed any more."""
+        """Delete an unused file or directory, if it is temporary."""
         if real is not None and self._is_temporary(real):
             with suppress(OSError):
                 if self._disk.is_directory(real):

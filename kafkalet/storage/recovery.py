@@ -245,7 +245,8 @@ class _LogLoader:
                     _add_epoch(self.epochs, head)
 
     def _restore_epochs(self, start: int, end_offset: int) -> None:
-        """Add the epochs of records that were deleted if the new log start offset was not saved before the crash."""
+        """Read the epochs of the first records again if they are missing. They are if the log start offset had moved
+        beyond these records, and had not been saved before the crash."""
         earliest = self.epochs.earliest
         end = end_offset if earliest is None else min(earliest.start_offset, end_offset)
         found: list[EpochEntry] = []

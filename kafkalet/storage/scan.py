@@ -49,7 +49,7 @@ def heads(file: File, position: int, end: int) -> Iterator[tuple[int, Batch]]:
 
 
 def find(file: File, position: int, end: int, offset: int) -> tuple[int, int, int, int, int] | None:
-    """Find the first entry from `position`, where an entry begins, whose last offset is `offset` or larger.
+    """Starting with the entry at `position`, find the first one whose last offset is `offset` or larger.
 
     Return the base offset of the entry at `position`, and the position, size, base offset and last offset of the found
     entry; None if there is no such entry before `end`, or if an entry has an unusual header: `heads` tells which.

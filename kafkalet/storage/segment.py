@@ -37,7 +37,7 @@ _LOG = logging.getLogger(__name__)
 SMALL_READ_BYTES = 16 * 1024
 """The result of a read of up to this many bytes may be bytes instead of a file range."""
 READERS = 64
-"""The number of readers of a segment that continue without a search."""
+"""How many readers of a segment can continue without a search."""
 
 SUFFIXES = (".log", ".index", ".timeindex", ".txnindex")
 

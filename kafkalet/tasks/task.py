@@ -311,9 +311,9 @@ class _Detached(Delayed[T]):
 def detached(function: Callable[P, Coroutine[_Step, Any, T]]) -> Callable[P, Delayed[T]]:
     """Decorate an `async def`: a call runs it and returns its result as a `Delayed`.
 
-    It continues to its end if its client disconnects, or if its result is not used. It may await only `Delayed`s, and
-    continues at once when they have a result, not in a later turn. The call raises the exceptions of the coroutine
-    before its first wait.
+    The coroutine runs to its end even if its client disconnects or its result is not used. It may await only
+    `Delayed`s, and continues at once when they have a result, not in a later turn. If the coroutine raises an exception
+    before its first wait, the call raises it.
     """
 
     @wraps(function)

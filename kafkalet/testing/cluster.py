@@ -347,7 +347,8 @@ class Cluster(EmbeddedCluster):
         return self._server.run_cleaner(roll=roll)
 
     def run_retention(self) -> list[RetainedPartition]:
-        """Delete all expired segments now, by `retention.ms`, `retention.bytes` and the clock of the brokers.
+        """Delete all expired segments now. Which have expired depends on `retention.ms`, `retention.bytes` and the
+        clock of the brokers.
 
         In the background, this happens every `log.retention.check.interval.ms`. Return the replicas whose segments
         were deleted.

@@ -99,7 +99,7 @@ class Stage:
         self._sent += count
 
     def commit(self, offset: int, partition: int = 0) -> None:
-        """Commit an offset of the group of the scenario, which has no members yet."""
+        """Commit an offset of the scenario's group while the group has no members."""
         assert self.scenario.group is not None
         self.cluster.group(self.scenario.group).seek(offset, TOPIC, partition)
 

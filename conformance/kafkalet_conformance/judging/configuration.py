@@ -94,7 +94,7 @@ SET_WHEN_RECORDED = {
 }
 """Properties that the recorded brokers had set as well; min.insync.replicas is set by Kafka 4.1 and later (KIP-966)."""
 OWN_SOURCES = (1, 7, 8)
-"""The sources of values that a topic, client metrics or a group have themselves."""
+"""The sources of values that are set for a single topic, group or client metrics subscription."""
 UNKNOWN = (ProtocolError, ValueError, LookupError, TypeError, struct.error, OSError, Closed, NoAnswer, OutOfTime)
 """The errors of a broker that does not disclose its configuration."""
 

@@ -43,7 +43,7 @@ def serves(served: Served, api: str, version: int) -> bool:
 
 
 def unserved(served: Served, api: str, version: int) -> str:
-    """Return a text that names the unsupported version and the supported ones."""
+    """Return a message that names the unsupported version and the supported ones."""
     if APIS[api] not in served:
         return f"{api} v{version}: the broker does not advertise {api}"
     low, high = served[APIS[api]]

@@ -141,7 +141,7 @@ def _lines(lines: list[str]) -> list[str]:
 def _nearby(rows: list[Row]) -> list[Any]:
     """Return the rows that differ, with a few rows around them. A number stands for that many omitted rows.
 
-    A row that differs is a pair, with null for a side that does not have it; other rows are one text.
+    A row that differs is a list of its two sides; a side without the row is null. Any other row is a string.
     """
     keep = {
         near for number, row in enumerate(rows) if row.differs for near in range(number - CONTEXT, number + CONTEXT + 1)

@@ -51,9 +51,9 @@ class Style:
     verbose: bool = False
     hexadecimal: bool = False
     cases: int = 6
-    """The number of cases of a scenario that are shown, unless verbose."""
+    """How many cases of a scenario are shown. With `verbose`, all are shown."""
     differences: int = 8
-    """The number of differences of a case that are shown, unless verbose."""
+    """How many differences of a case are shown. With `verbose`, all are shown."""
 
     def paint(self, text: str, kind: Outcome | Kind) -> str:
         return f"\x1b[{COLORS[kind]}m{text}\x1b[0m" if self.color else text

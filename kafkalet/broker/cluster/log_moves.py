@@ -138,7 +138,7 @@ class LogMoves:
             self._continue_in(key, delay_ms)
 
     def _copy(self, partition: Partition, to: LogDirectory) -> int:
-        """Return the time to wait before the next step in ms."""
+        """Copy a part of the log. Return how many milliseconds to wait before the next step."""
         key = (partition.topic, partition.index)
         log, copy = partition.log, to.futures[key]
         copied = catch_up(partition, _Copy(copy), one_fetch=True)

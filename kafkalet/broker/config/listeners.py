@@ -5,7 +5,7 @@
     listener.security.protocol.map=INSIDE:PLAINTEXT,OUTSIDE:SASL_SSL
     listener.name.outside.ssl.keystore.location=/etc/kafka/outside.pem
 
-The listeners of a KRaft controller are accepted and left out, because kafkalet has no controller listeners.
+Listeners of a KRaft controller are accepted in the properties, but not opened.
 
 Kafka requires that the inter-broker listener, by default PLAINTEXT, is advertised. Here, brokers do not connect to each
 other, so this is required only if the inter-broker listener is configured.

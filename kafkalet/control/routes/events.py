@@ -36,7 +36,8 @@ INTERVAL_S = 0.1
 """The minimum time between two events of one kind."""
 MOST_INTERVAL_S = 5.0
 SHARE = 20
-"""A stream reads and encodes the state during at most 1/SHARE of the time, as long as MOST_INTERVAL_S allows this."""
+"""A stream spends at most 1/SHARE of its time on reading and encoding, if it does not have to wait longer than
+MOST_INTERVAL_S for this."""
 READ_ALL_S = 5.0
 """After this time, the next change of any topic lets a stream read all topics."""
 MAX_REQUESTS = 200

@@ -245,7 +245,7 @@ def wait_for_records(
 
 
 def _where(contained: str | None, header: Json | None) -> Callable[[Record], bool] | None:
-    """Return the predicate of a wait, whose name describes it, or None."""
+    """Return the predicate for a wait, or None. The `__name__` of the predicate describes its condition."""
     if contained is None and header is None:
         return None
     text = encoded("value_contains", contained)

@@ -1,7 +1,7 @@
 """The rules of the authorizer: patterns, hosts, principals, denied and implied operations.
 
-Topics do not have to exist: for an unknown name, a user without the right gets TOPIC_AUTHORIZATION_FAILED, and a user
-with the right UNKNOWN_TOPIC_OR_PARTITION.
+The topics do not have to exist: for an unknown name, a user who has the right gets UNKNOWN_TOPIC_OR_PARTITION, and any
+other user gets TOPIC_AUTHORIZATION_FAILED.
 """
 
 from collections.abc import Iterable

@@ -78,8 +78,8 @@ def consumer_group_not_enabled(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-848 GroupMetadataManager.consumerGroupHeartbeat CurrentAssignmentBuilder.build", level="must")
 def consumer_group_life(ask: ScenarioBuilder) -> None:
-    """ConsumerGroupHeartbeat returns the assignment when it changes or the member sends all fields, bumps the member
-    epoch with the subscription, and fences older and newer epochs."""
+    """ConsumerGroupHeartbeat returns the assignment when it has changed or when the member sends all fields; a changed
+    subscription bumps the member epoch, and requests with an older or newer epoch are fenced."""
     t, u = ask.topic("t", 3), ask.topic("u", 2)
     group = Consumers(ask)
     group.describe("describe before anything")
@@ -191,8 +191,8 @@ def consumer_group_refused(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-848 KIP-1082 GroupMetadataManager.consumerGroupHeartbeat", level="must")
 def consumer_group_member_ids(ask: ScenarioBuilder) -> None:
-    """ConsumerGroupHeartbeat 0 allocates a member id if the request has none, and version 1 requires one and accepts
-    any text."""
+    """ConsumerGroupHeartbeat v0 allocates a member id if the request has none; v1 requires one, and accepts any
+    string."""
     t = ask.topic("t", 2)
     group = Consumers(ask)
     group.join("v0 without an id", "", t, version=0, bind={"M1": "member_id"})

@@ -184,8 +184,8 @@ def consumer_group_downgrade(ask: ScenarioBuilder) -> None:
     "GroupMetadataManager.throwIfClassicProtocolIsNotSupported",
 )
 def consumer_group_classic_refused(ask: ScenarioBuilder) -> None:
-    """A classic member can join a consumer group only with the protocol type "consumer" and a supported protocol, and
-    in any version of JoinGroup."""
+    """A classic member can join a consumer group with any version of JoinGroup, but needs the protocol type "consumer"
+    and a supported protocol."""
     t = ask.topic("t", 2)
     group = Mixed(ask)
     group.joined(A, t)

@@ -1,4 +1,4 @@
-"""Fetch v0 to v3 of newer message formats, which releases up to 3.9 down-convert."""
+"""Fetch v0 to v3 of records in newer formats. Releases up to 3.9 convert them to the older formats."""
 
 from kafkalet_conformance.building import ScenarioBuilder, at, batch, filled, record
 from tools.recording.definitions import KAFKA_3_9, Scenarios
@@ -16,7 +16,7 @@ def fetches(
 
 @scenario("KIP-283 RecordsUtil.convertRecordBatch")
 def down_codecs(ask: ScenarioBuilder) -> None:
-    """Fetch 0 to 3 return compressed batches as wrapper messages with the same codec."""
+    """Fetch v0 to v3 returns compressed batches as wrapper messages with the same codec."""
     for codec in ("gzip", "snappy", "lz4"):
         t = ask.topic(codec)
         ask.produce(t, batch(record(0, "a", "k", [("h", "x")]), record(5, None), record(3, "c"), codec=codec))
@@ -26,8 +26,8 @@ def down_codecs(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-110 RecordsUtil.downConvert")
 def down_zstd(ask: ScenarioBuilder) -> None:
-    """Fetch 0 to 3 return UNSUPPORTED_COMPRESSION_TYPE if the first batch is compressed with zstd, and stop before a
-    later batch with zstd."""
+    """Fetch v0 to v3 returns UNSUPPORTED_COMPRESSION_TYPE if the first batch is compressed with zstd, and stops before
+    a later batch with zstd."""
     t = ask.topic()
     ask.produce(t, batch(10))
     ask.produce(t, batch(20, 30, codec="zstd"))
@@ -43,7 +43,7 @@ def down_zstd(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-98 KIP-283 RecordsUtil.downConvert")
 def down_control(ask: ScenarioBuilder) -> None:
-    """Fetch 0 to 3 leave out control batches, and return no records if there is nothing else."""
+    """Fetch v0 to v3 leaves out control batches, and returns no records if there is nothing else."""
     t = ask.topic()
     fields = ask.transaction(t)
     ask.produce(t, batch(10, 20, base_sequence=0, **fields), transactional_id="$X1")
@@ -59,7 +59,7 @@ def down_control(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-74 KIP-283 RecordsUtil.downConvert")
 def down_limits(ask: ScenarioBuilder) -> None:
-    """Fetch 0 to 3 count their limits in bytes of the stored format before they convert the batches."""
+    """Fetch v0 to v3 compares its limits with the sizes of the stored batches, before the conversion."""
     t = ask.topic(partitions=2)
     for partition in range(2):
         ask.produce_each(t, [filled(n, 22) for n in range(3)], partition=partition)
@@ -72,7 +72,7 @@ def down_limits(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-32 RecordsUtil.convertRecordBatch")
 def down_times(ask: ScenarioBuilder) -> None:
-    """Fetch 2 and 3 convert append times, missing timestamps and batches with a producer id to messages of format 1."""
+    """Fetch v2 and v3 convert append times, missing timestamps and batches with a producer id to format 1."""
     t = ask.topic(message_timestamp_type="LogAppendTime")
     ask.produce(t, batch(10, 20))
     ask.produce(t, batch(10, 20, codec="gzip"))
@@ -88,7 +88,8 @@ def down_times(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-283 RecordsUtil.convertRecordBatch LogValidator.convertAndAssignOffsetsNonCompressed")
 def down_and_up(ask: ScenarioBuilder) -> None:
-    """Fetch 0 to 3 return messages of format 0 and 1 that were converted to format 2 with the same content."""
+    """Fetch v0 to v3 returns messages that were produced in format 0 or 1, and converted to format 2, with the same
+    content."""
     t = ask.topic()
     for magic in (0, 1):
         for codec in ("none", "gzip"):
@@ -100,7 +101,7 @@ def down_and_up(ask: ScenarioBuilder) -> None:
 
 @scenario("KafkaApis.handleFetchRequest ReplicaManager.readFromLog")
 def down_errors(ask: ScenarioBuilder) -> None:
-    """Fetch 0 to 3 return the same errors as later versions for offsets out of range, unknown partitions and replica
+    """Fetch v0 to v3 returns the same errors as later versions for offsets out of range, unknown partitions and replica
     ids."""
     t, nope = ask.topic(), ask.unknown_topic()
     ask.produce(t, batch(10, 20))

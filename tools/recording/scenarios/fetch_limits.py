@@ -65,7 +65,7 @@ def fetch_committed_limits(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-74 ReplicaManager.readFromLog", area="old_formats", Fetch=0)
 def fetch_hard_limits(ask: ScenarioBuilder) -> None:
-    """In Fetch 0 to 2, partition_max_bytes is a hard limit: a larger first batch is not returned whole, while version 3
+    """In Fetch v0 to v2, partition_max_bytes is a hard limit: a larger first batch is not returned whole, but v3
     returns it whole.
     """
     t = ask.topic(partitions=2)
@@ -185,7 +185,7 @@ def fetch_wakes_for_errors(ask: ScenarioBuilder) -> None:
 
 @scenario("DelayedFetch.tryComplete", area="old_formats", Fetch=0)
 def fetch_old_versions_wait(ask: ScenarioBuilder) -> None:
-    """Fetch 0 to 3 wait for min_bytes and max_wait_ms as later versions do."""
+    """Fetch v0 to v3 waits for min_bytes and max_wait_ms as later versions do."""
     t = ask.topic()
     ask.produce(t, filled(0, 22))
     for version in (0, 2, 3):

@@ -241,7 +241,7 @@ def offsets_fetch_members(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-516 OffsetMetadataManager.commitOffset", KAFKA_4_4, level="must", OffsetCommit=10)
 def offsets_topic_ids(ask: ScenarioBuilder) -> None:
-    """OffsetCommit and OffsetFetch 10 name topics by id and return UNKNOWN_TOPIC_ID for unknown, zero and outdated
+    """OffsetCommit and OffsetFetch v10 name topics by id and return UNKNOWN_TOPIC_ID for unknown, zero and outdated
     ids."""
     t, u = ask.topic("t", 2), ask.topic("u")
     offsets = Offsets(ask, Classic(ask).id)

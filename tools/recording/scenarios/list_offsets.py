@@ -334,8 +334,8 @@ def lo_retention_none_left(ask: ScenarioBuilder) -> None:
 
 @scenario("UnifiedLog.legacyFetchOffsetsBefore", area="old_formats", ListOffsets=0)
 def lo_v0_segments(ask: ScenarioBuilder) -> None:
-    """ListOffsets 0 returns the log end offset and the base offsets of the segments in descending order, up to a number
-    of offsets and a time of last modification.
+    """ListOffsets v0 returns the log end offset and the base offsets of the segments in descending order, up to a
+    number of offsets and a time of last modification.
     """
     t = ask.topic(**ask.small_segments())
     ask.produce_each(t, [batch(n * 10, n * 10 + 5, value=ask.fill(60)) for n in range(7)])
@@ -350,7 +350,7 @@ def lo_v0_segments(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-107 UnifiedLog.legacyFetchOffsetsBefore", level="detail", area="old_formats", ListOffsets=0)
 def lo_v0_deleted(ask: ScenarioBuilder) -> None:
-    """ListOffsets 0 returns the log start offset in place of base offsets below it, and lists it once for every
+    """ListOffsets v0 returns the log start offset in place of base offsets below it, and lists it once for every
     remaining segment."""
     t = ask.topic(**ask.small_segments())
     ask.produce_each(t, [batch(n * 10, n * 10 + 1, n * 10 + 2, value=ask.fill(60)) for n in range(4)])
@@ -362,7 +362,7 @@ def lo_v0_deleted(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-107 UnifiedLog.legacyFetchOffsetsBefore", level="detail", area="old_formats", ListOffsets=0)
 def lo_v0_all_deleted(ask: ScenarioBuilder) -> None:
-    """After all records were deleted, ListOffsets 0 lists the log end offset twice, and after the next record the end
+    """After all records were deleted, ListOffsets v0 lists the log end offset twice, and after the next record the end
     and the start offset."""
     t = ask.topic()
     ask.produce(t, batch(10, 20, 30))
@@ -381,7 +381,7 @@ def lo_v0_all_deleted(ask: ScenarioBuilder) -> None:
     ListOffsets=0,
 )
 def lo_v0_many(ask: ScenarioBuilder) -> None:
-    """ListOffsets 0 handles each partition separately, and returns a partition that is named twice both times."""
+    """ListOffsets v0 handles each partition separately: if a partition is named twice, it is returned twice."""
     t, nope = ask.topic(partitions=2), ask.unknown_topic()
     ask.produce(t, batch(10, 20))
 

@@ -104,7 +104,7 @@ def produce_two_batches(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-724 LogValidator.convertAndAssignOffsetsNonCompressed", KAFKA_3_9, area="old_formats", Fetch=0)
 def produce_up_converted(ask: ScenarioBuilder) -> None:
-    """Produce 1 and 2 accept messages of format 0 and 1, plain or compressed, which the broker converts to batches of
+    """Produce v1 and v2 accept messages of format 0 and 1, plain or compressed, which the broker converts to batches of
     format 2."""
     t = ask.topic()
     for magic in (0, 1):
@@ -126,8 +126,8 @@ def produce_up_converted(ask: ScenarioBuilder) -> None:
 
 @scenario("LegacyRecord.ensureValid AbstractLegacyRecordBatch.ensureValid", KAFKA_3_9, area="old_formats", Fetch=0)
 def produce_old_corrupt(ask: ScenarioBuilder) -> None:
-    """Produce 1 and 2 return CORRUPT_MESSAGE for old messages with a wrong checksum or length, INVALID_RECORD for codec
-    4, and ignore an incomplete last message."""
+    """Produce v1 and v2 return CORRUPT_MESSAGE for old messages with a wrong checksum or length, return INVALID_RECORD
+    for codec 4, and ignore an incomplete last message."""
     t = ask.topic()
     for magic, version in ((0, 1), (1, 2)):
         for name, changed in {
@@ -148,8 +148,8 @@ def produce_old_corrupt(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-467 LogValidator.validateKey", level="must")
 def produce_compacted(ask: ScenarioBuilder) -> None:
-    """A compacted topic rejects batches with records without a key with INVALID_RECORD, names these records since
-    version 8, and accepts empty keys and tombstones."""
+    """A compacted topic accepts empty keys and tombstones, but rejects records without a key: their batch gets
+    INVALID_RECORD, and since version 8, the response names them."""
     t = ask.topic(cleanup_policy="compact")
     for codec in ("none", "gzip"):
         ask.produce(t, batch(record(1, "a"), codec=codec), case=f"{codec} no key")
@@ -404,7 +404,7 @@ def found_produce_short_messages(ask: ScenarioBuilder) -> None:
     Fetch=0,
 )
 def found_produce_short_old_messages(ask: ScenarioBuilder) -> None:
-    """Produce 1 and 2 accept messages of the format of their version with short values, and reject messages of other
+    """Produce v1 and v2 accept messages with short values in the format of their version, and reject messages in other
     formats."""
     t = ask.topic()
     for version in (1, 2):

@@ -1,4 +1,4 @@
-"""Scenarios of which only the recorded steps exist."""
+"""Scenarios without code: only their recorded steps exist."""
 
 from tools.recording.definitions import recorded_only
 
@@ -11,9 +11,9 @@ api_versions_unsupported metadata must KIP-35 KIP-511 RequestContext.isUnsupport
 delete_records topics must KIP-107 Partition.deleteRecordsOnLeader: DeleteRecords moves the log start offset forward to
   the given offset or the high watermark, never backward, and returns OFFSET_OUT_OF_RANGE beyond it.
 down_disabled old_formats detail KIP-283 KafkaApis.maybeConvertFetchedData: With message.downconversion.enable=false,
-  Fetch 0 to 3 return UNSUPPORTED_VERSION.
-down_plain old_formats should KIP-283 RecordsUtil.downConvert: Fetch 0 and 1 return messages of format 0 and Fetch 2 and
-  3 of format 1, without headers, from the requested offset on.
+  Fetch v0 to v3 returns UNSUPPORTED_VERSION.
+down_plain old_formats should KIP-283 RecordsUtil.downConvert: Fetch v0 and v1 return messages of format 0, and
+  v2 and v3 return messages of format 1, without headers, from the requested offset on.
 fetch_empty_topic fetch must ReplicaManager.readFromLog LocalLog.read: Fetch from an empty partition returns no records
   at offset 0 and OFFSET_OUT_OF_RANGE at offset 1.
 fetch_every_version fetch must ReplicaManager.readFromLog KafkaApis.handleFetchRequest: Every version of Fetch returns
@@ -66,12 +66,12 @@ lo_txn_open list_offsets must KIP-98 UnifiedLog.fetchOffsetByTimestamp ProducerS
 lo_unknown_partitions list_offsets must ReplicaManager.fetchOffset KafkaApis.handleListOffsetRequest: ListOffsets
   returns UNKNOWN_TOPIC_OR_PARTITION for an unknown topic or partition, and the offset of a good partition in the same
   request.
-lo_v0_empty old_formats should UnifiedLog.legacyFetchOffsetsBefore: ListOffsets 0 on an empty partition returns the list
-  [0] for the latest and the earliest offset, and an empty list for a time before the segment was created.
+lo_v0_empty old_formats should UnifiedLog.legacyFetchOffsetsBefore: ListOffsets v0 on an empty partition returns the
+  list [0] for the latest and the earliest offset, and an empty list for a time before the segment was created.
 lo_v0_errors old_formats detail ReplicaManager.legacyFetchOffsetsForTimestamp KafkaApis.handleListOffsetRequest:
-  ListOffsets 0 returns UNKNOWN_TOPIC_OR_PARTITION for unknown partitions, UNSUPPORTED_VERSION for later special
+  ListOffsets v0 returns UNKNOWN_TOPIC_OR_PARTITION for unknown partitions, UNSUPPORTED_VERSION for later special
   timestamps, and UNKNOWN_SERVER_ERROR for a negative number of offsets.
-lo_v0_single_segment old_formats should UnifiedLog.legacyFetchOffsetsBefore: ListOffsets 0 returns the log end offset
+lo_v0_single_segment old_formats should UnifiedLog.legacyFetchOffsetsBefore: ListOffsets v0 returns the log end offset
   before the base offset of the only segment, up to the requested number of offsets.
 metadata_topics metadata must KRaftMetadataCache.getTopicMetadata KafkaApis.handleTopicMetadataRequest: Every version of
   Metadata returns partitions, leaders and replicas of known topics, UNKNOWN_TOPIC_OR_PARTITION for unknown and

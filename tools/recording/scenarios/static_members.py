@@ -39,8 +39,8 @@ def group_static_every_version(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-345 ClassicGroup.validateMember", level="must")
 def group_static_fenced(ask: ScenarioBuilder) -> None:
-    """Every request of a replaced static member returns FENCED_INSTANCE_ID with its instance id, and UNKNOWN_MEMBER_ID
-    with another one or none."""
+    """A replaced static member gets FENCED_INSTANCE_ID if its request has its instance id; if the request has another
+    instance id or none, it gets UNKNOWN_MEMBER_ID."""
     t = ask.topic()
     group = Classic(ask)
     group.enter("M1", version=5, **I1)

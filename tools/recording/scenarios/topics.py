@@ -180,8 +180,8 @@ def delete_topics_every_version(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-516 ControllerApis.deleteTopics", DeleteTopics=6)
 def delete_topics_ids(ask: ScenarioBuilder) -> None:
-    """DeleteTopics 6 accepts names or ids, returns UNKNOWN_TOPIC_ID for unknown ids, and INVALID_REQUEST for a topic
-    with both, with neither or named twice."""
+    """DeleteTopics v6 accepts names or ids; it returns UNKNOWN_TOPIC_ID for unknown ids, and INVALID_REQUEST for a
+    topic that has both, has neither, or is named twice."""
 
     def delete(case: str, *topics: tuple[str | None, str]) -> None:
         body = {"topics": [{"name": name, "topic_id": topic_id} for name, topic_id in topics]}

@@ -229,7 +229,7 @@ def transactions_verify(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-98 KIP-588 TransactionCoordinator.handleEndTransaction", level="must")
 def transactions_end(ask: ScenarioBuilder) -> None:
-    """EndTxn 0 to 4 commits or aborts an open transaction, accepts a repetition of the same result, and returns
+    """EndTxn v0 to v4 commits or aborts an open transaction, accepts a repetition of the same result, and returns
     INVALID_TXN_STATE for the other result."""
     t = ask.topic("t")
     for version in ask.versions("EndTxn", 0, 4):
@@ -259,7 +259,7 @@ def transactions_end(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-890 TransactionCoordinator.endTransaction", KAFKA_4_4, level="must", EndTxn=5)
 def transactions_end_epochs(ask: ScenarioBuilder) -> None:
-    """EndTxn 5 ends the transaction and returns the next epoch of the producer, accepts a repetition in the old epoch,
+    """EndTxn v5 ends the transaction and returns the next epoch of the producer, accepts a repetition in the old epoch,
     and fences every other epoch."""
     t = ask.topic("t")
     txn = Coordinated(ask)
@@ -295,7 +295,7 @@ def transactions_end_epochs(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-890 ReplicaManager.handleProduceAppend", KAFKA_4_4, level="must", EndTxn=5)
 def transactions_implicit(ask: ScenarioBuilder) -> None:
-    """With transactions version 2, Produce 12 and TxnOffsetCommit 5 add their partitions to the transaction, while
+    """With transactions version 2, Produce v12 and TxnOffsetCommit v5 add their partitions to the transaction, while
     older versions return an error for partitions that were not added."""
     t = ask.topic("t", 2)
     txn = Coordinated(ask)

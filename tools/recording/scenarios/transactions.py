@@ -381,7 +381,7 @@ def txn_codecs(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-98 KIP-283 RecordsUtil.downConvert", KAFKA_3_9, area="old_formats", Fetch=0)
 def txn_down(ask: ScenarioBuilder) -> None:
-    """Fetch 0 to 3 return the records of all transactions, also of aborted and open ones, and no markers."""
+    """Fetch v0 to v3 returns the records of all transactions, including aborted and open ones, and no markers."""
     t = ask.topic(segment_bytes=600)
     first, second = Transactional(ask, t, "X1"), Transactional(ask, t, "X2")
     first.send(10, 20)  # 0-1

@@ -122,7 +122,7 @@ class History(ScenarioBuilder):
         self.request(f"{self.cases} {api} v{version}", api, version, body, **more)
 
     def reached(self, state: str) -> None:
-        """Note that the brokers are in a state that coverage.py lists."""
+        """Record that the brokers are in one of the states in coverage.py."""
         self.step("note", state=state)
 
     # Topics

@@ -35,7 +35,7 @@ OVERHEAD_BYTES = 1000
 MOST_ANSWER_BYTES = 4 * 1024 * 1024
 """Larger responses are not kept; their requests are still checked."""
 RECORDS_BYTES = 4096
-"""Larger parts of Fetch responses are records, which are not kept."""
+"""A part of a Fetch response that exceeds this size contains records, and is not kept."""
 
 
 class Recorded:

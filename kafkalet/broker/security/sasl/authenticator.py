@@ -89,7 +89,7 @@ class IllegalRequest(Exception):
 
 
 class Connected(Protocol):
-    """The part of the context of requests that an authentication uses."""
+    """The attributes of a request's context that an authenticator uses."""
 
     client: Client
     principal: Principal

@@ -111,7 +111,8 @@ class TlsSettings:
             self._check_trust(self)
 
     def _warn_if_not_valid_now(self) -> None:
-        """Log if the certificate has expired: like Kafka, the broker starts, but no client will trust it."""
+        """Log a warning if the certificate is not valid now. Like Kafka, the broker starts, but clients will refuse the
+        certificate."""
         leaf = read_certificate(self._key_store.chain[0])
         now = datetime.fromtimestamp(SystemClock().now_ms() / 1000, UTC).strftime("%Y%m%d%H%M%SZ")
         if leaf.ends and not leaf.begins <= now <= leaf.ends:

@@ -34,7 +34,7 @@ class ToldEpoch(NamedTuple):
 
 
 class FetchedPartition(NamedTuple):
-    """A partition in a request that contains the leader epoch that the client knows."""
+    """A partition in a request, with the leader epoch that the client knows."""
 
     topic: str
     topic_id: bytes

@@ -81,7 +81,7 @@ class _Content(NamedTuple):
 
 
 class _Sequence:
-    """The sequence numbers of a partition that were seen."""
+    """The sequence numbers seen in a partition."""
 
     def __init__(self, next_sequence: int) -> None:
         self.next_sequence = next_sequence
