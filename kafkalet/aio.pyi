@@ -591,7 +591,7 @@ class Requests(Mirror):
     sync: SyncRequests
     def __iter__(self) -> Iterator[Request]: ...
     def __len__(self) -> int:
-        """Return the number of requests that are kept."""
+        """Return how many requests are kept."""
     def between(self, start: AnyMoment, end: AnyMoment | None = None) -> Requests:
         """Select the requests that arrived in a period. Without `end`, it has no end.
 

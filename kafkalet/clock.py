@@ -267,7 +267,7 @@ class TimeLine:
         self.target_ms = ahead_ms
         """The value of `ahead_ms` at which the current call of `advance` stops."""
         self.advances = 0
-        """The number of calls of `advance` that are moving this time: more than one if they are nested."""
+        """How many calls of `advance` are moving this time: more than one if they are nested."""
         self._queues: weakref.WeakSet[TimerQueue] = weakref.WeakSet()
         self._changing = threading.Lock()
         """Protects `_queues`: clusters start while another thread is advancing the clock."""

@@ -112,7 +112,7 @@ def _options(tokens: "_Tokens") -> dict[str, str]:
 
 
 class _Tokens:
-    """Splits a text as java.io.StreamTokenizer does with the settings of JaasConfig."""
+    """Splits a string as java.io.StreamTokenizer does with the settings of JaasConfig."""
 
     def __init__(self, text: str) -> None:
         self._text = text

@@ -130,7 +130,7 @@ class Stub:
 
 
 def _functions(of: type, name: str) -> tuple["Module", list[ast.FunctionDef]]:
-    """Return the definitions of a method, of which there are several if it has overloads or a setter."""
+    """Return the definitions of a method: several if it has overloads or a setter."""
     kind = next(kind for kind in of.__mro__ if name in vars(kind))
     module = importlib.import_module(kind.__module__)
     home = Module(module.__name__, ast.parse(inspect.getsource(module)))

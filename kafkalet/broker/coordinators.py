@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # imported with the first group or transaction
 
 
 class Coordinator(Protocol):
-    """The methods of a coordinator that this module uses."""
+    """The methods that this module calls on a coordinator."""
 
     def loaded(self) -> dict[int, int]:
         """Return the partitions whose state is loaded, and the leader epoch in which each was loaded."""
@@ -153,7 +153,7 @@ class Coordinators:
             self._groups.partitions_deleted(topic, partitions)
 
     def load_all(self) -> None:
-        """Load the state from every non-empty partition of an internal topic that this broker leads."""
+        """Load the state of an internal topic, from every non-empty partition that this broker leads."""
         for (topic, index), partition in list(self.node.partitions.items()):
             if topic in STATE_TOPICS and partition.log.log_end_offset:
                 self.refresh(topic, index)

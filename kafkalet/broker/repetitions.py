@@ -1,4 +1,4 @@
-"""The requests that a connection repeats, and the plans with which they are answered without decoding them.
+"""The requests that a connection repeats, and the plans that answer them without decoding.
 
 Clients send almost the same bytes again and again: the correlation id changes and, in a Fetch, the offset. A handler
 that has answered such a request twice adds a plan (apis/fetch_plan.py, apis/list_offsets_plan.py). The layout

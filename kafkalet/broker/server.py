@@ -69,11 +69,11 @@ T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
 
 LOGS_OPENED_AT_START = 200
-"""The number of logs that are opened before the brokers are ready; others are opened later if they need no recovery."""
+"""How many logs are opened before the brokers are ready; others are opened later if they need no recovery."""
 
 
 class Start(NamedTuple):
-    """The initial contents of a cluster: those of its directory or, after a reset, those of an image or none."""
+    """The initial contents of a cluster: those of its directory; after a reset, those of an image, or none."""
 
     image: ClusterImage | None = None
     """The contents to restore."""
@@ -726,7 +726,7 @@ class Server:
         return max(*in_logs, *in_transactions, -1, -1)
 
     def _may_open_later(self, topic: TopicState, state: PartitionState) -> bool:
-        """Return whether the log of a partition need not be opened before the broker is ready.
+        """Return whether the log of a partition may be opened after the broker is ready.
 
         Coordinators read their logs at once, and replicas of the same partition have to agree.
         """

@@ -23,7 +23,7 @@ from kafkalet.units import counted
 from .command_line import Failure, Option, UsageError, print_line, split
 
 MAX_WAIT_S = 3600.0
-"""The time to wait for the response of an operation that waits and has no timeout, or that follows its timeout."""
+"""If an operation waits, the command waits for the response this much longer than the operation may take."""
 MAX_LINES = 10_000
 """The largest number of records that one request sends."""
 MAX_JSON_BYTES = 8 << 20
@@ -94,7 +94,7 @@ class Input(NamedTuple):
         return " ".join([*text, *(["Repeatable."] if self.is_repeatable else [])])
 
     def fields(self, texts: Sequence[str], what: str) -> dict[str, Json]:
-        """Return the field with the value of these texts, and its encoding. Raises UsageError."""
+        """Return the field with the value that these words stand for, and its encoding. Raises UsageError."""
         if "additionalProperties" in self.schema:
             given = dict(split(what, "KEY=VALUE", text) for text in texts)
             may_be_null = "null" in self.schema["additionalProperties"].get("type", ())
@@ -113,7 +113,7 @@ def _text(value: Json) -> str:
 
 
 def _parsed(schema: Schema, what: str, text: str) -> Json:
-    """Return the value of a text. Raises UsageError if a number is required and the text is not one."""
+    """Return the value that a word stands for. Raises UsageError if the value must be a number and is none."""
     if "anyOf" in schema:
         return integer(what, text) if text.removeprefix("-").isdecimal() else text
     match schema.get("type"):

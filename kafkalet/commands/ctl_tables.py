@@ -57,7 +57,7 @@ def _tables(schema: Schema, found: Json) -> list[str]:
 
 
 def _is_table(schema: Schema) -> bool:
-    """Whether a field is a list of objects that is too large for a cell."""
+    """Whether a field is a list of objects, and its objects are too large for a cell."""
     item = resolved(schema.get("items", {}))
     return item.get("type") == "object" and not _short(item)
 

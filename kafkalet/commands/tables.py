@@ -41,7 +41,7 @@ def cell(value: Any) -> str:
 
 
 def data_cell(value: str | None, encoding: str = "text") -> str | None:
-    """Return a key or value as one text, in which null, an empty text, `-` and base64 can be told apart."""
+    """Return a key or value as one string, in which null, an empty string, `-` and base64 can be told apart."""
     if value is None:
         return None
     if encoding == "base64":
@@ -53,7 +53,7 @@ BLOCK_ROWS = 500
 
 
 def long_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
-    """Yield the lines of a table of any length, whose columns are aligned in blocks of BLOCK_ROWS rows.
+    """Yield the lines of a table of any length. Columns are aligned in blocks of BLOCK_ROWS rows.
 
     A column is left out of a block if it has no values there (None or False). The header is repeated when the columns
     change or become wider.

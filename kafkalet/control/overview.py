@@ -347,7 +347,7 @@ class View:
         return Section("topics", "TOPICS", rows, name_width, columns if found else "", legend if found else ())
 
     def _first_column(self, title: str, texts: Sequence[str]) -> int:
-        """Return the width of a column with these texts, and with the title and the position in its header."""
+        """Return the width of a column with these strings, and with the title and the position in its header."""
         count = len(texts)
         return min(self._name_width, max([len(f"{title} {count}-{count}/{count}"), *map(wide, texts)]))
 
@@ -503,14 +503,14 @@ def plain(value: object) -> str:
 
 
 def wide(text: str) -> int:
-    """Return the number of columns of a text."""
+    """Return how many columns a string takes."""
     if text.isascii():
         return len(text)
     return sum(0 if combining(each) else 2 if east_asian_width(each) in "WF" else 1 for each in text)
 
 
 def fit(text: str, width: int) -> str:
-    """Shorten or extend a text to a width."""
+    """Shorten or extend a string to a width."""
     if wide(text) > width:
         while wide(text) > width - 1:
             text = text[:-1]

@@ -96,7 +96,7 @@ class Route(NamedTuple):
         return first + "".join(map(str.title, rest))
 
     def match(self, segments: Sequence[str]) -> dict[str, str] | None:
-        """Return the texts of the path parameters, or None if the path does not belong to this route."""
+        """Return the path parameters as strings, or None if the path does not belong to this route."""
         parts = self.template.split("/")[1:]
         if len(parts) != len(segments):
             return None

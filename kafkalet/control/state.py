@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kafkalet.broker.server import Server
 
 PARTITIONS_PER_TURN = 200
-"""The number of partitions that are read before the event loop does other work; this takes about a millisecond."""
+"""How many partitions are read before the event loop does other work; this takes about a millisecond."""
 _OFFSET = Nullable(Integer(0))
 _WITHOUT_LEADER = " null while the partition has no leader."
 

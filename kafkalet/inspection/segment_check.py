@@ -408,7 +408,7 @@ class _Check:
         raise NotImplementedError
 
     def disorder(self, before: IndexEntry | None, entry: IndexEntry) -> str | None:
-        """Return why an entry cannot follow another one, or is invalid by itself."""
+        """Return why an entry cannot follow another one, or is invalid on its own."""
         raise NotImplementedError
 
     def batch(self, position: int, batch: Batch) -> None:

@@ -187,7 +187,7 @@ class LogDirectories:
         return not self.offline and all(directory.may_open_later for directory in self.online)
 
     def size_bytes(self, topic: str, partition: int) -> int:
-        """Return the size of a log that is not open, in bytes; 0 if it cannot be read."""
+        """Return the size in bytes of a log that is not open; 0 if it cannot be read."""
         directory = self.holder(topic, partition)
         return 0 if directory is None else directory.size_bytes(topic, partition)
 

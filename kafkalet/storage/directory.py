@@ -252,7 +252,7 @@ class LogDirectory:
         }
 
     def size_bytes(self, topic: str, partition: int) -> int:
-        """Return the size of the segments of a log that is not open, in bytes; 0 if it cannot be read."""
+        """Return the size in bytes of the segments of a log that is not open; 0 if it cannot be read."""
         system = self.environment.files.system
         directory = self._closed.get((topic, partition))
         if directory is None:

@@ -65,7 +65,7 @@ class FileSystem:
         return b"".join(pieces)
 
     def write(self, fd: int, data: Buffer, position: int) -> int:
-        """Write at `position`. Return the number of bytes written, which may be smaller than the data."""
+        """Write at `position`. Return the number of bytes written. It may be smaller than the size of the data."""
         written: int = _pwrite(fd, data, position)
         return written
 

@@ -418,7 +418,7 @@ class Replacement:
 
 
 def _readable_bytes(segment: Segment, limit: LogOffsetMetadata) -> int | None:
-    """Return the end of the part of a segment that readers with this limit see; None if it is empty or unknown."""
+    """Return where a segment ends for readers with this limit; None if they see nothing, or if this is unknown."""
     if segment.base_offset < limit.segment_base_offset:
         return segment.size_bytes
     if segment.base_offset == limit.segment_base_offset and not limit.offset_only:

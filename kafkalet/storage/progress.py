@@ -70,7 +70,7 @@ class RecoveryProgress:
         )
 
     def _bytes_of(self, directory: str, recovery_point: int) -> int:
-        """Return the size of the segments of a log that are recovered; 0 if they cannot be read."""
+        """Return the size of the segments to recover in a log; 0 if they cannot be read."""
         try:
             names = sorted(name for name in self._system.names(directory) if name.endswith(".log"))
             first = max(bisect_right(names, f"{recovery_point:020d}.log") - 1, 0)

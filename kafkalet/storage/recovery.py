@@ -51,7 +51,7 @@ TEMPORARY = ".tmp"
 NAME_DIGITS = 20
 MAX_OFFSET = (1 << 63) - 1
 BYTES_BETWEEN_LOOKS = 1 << 20
-"""The number of bytes that are recovered between two checks of whether the broker was asked to stop."""
+"""How many bytes are recovered before the next check whether the broker is stopping."""
 
 _OpenSegment = Callable[[int, str], Segment]
 

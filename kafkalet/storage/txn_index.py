@@ -57,7 +57,7 @@ class TransactionIndex:
         self.base_offset = base_offset
         self._loaded: bytearray | None = None
         self._written = 0
-        """The number of bytes of `_loaded` that are in the file."""
+        """How many bytes of `_loaded` are in the file."""
         self._is_too_long = False
         """Whether the file is longer than `_written`."""
 

@@ -11,8 +11,8 @@ queued, and the queue runs for ROUND_S at a time. In between, the loop polls soc
 The queue implements start-time fair queueing (Goyal, Vin and Cheng, 1996). The virtual time of a task is the time for
 which it has been served. A task joins the queue at its own virtual time, but at most CREDIT_S before that of the tasks
 being served, and the task with the smallest virtual time runs first. So clients with little work overtake clients with
-a lot of work, which share the remaining time equally, whatever their requests cost. An idle client does not accumulate
-credit.
+a lot of work. The latter share the remaining time equally, whatever their requests cost. An idle client does not
+accumulate credit.
 
 Kafka achieves the same effect with its request handler threads (`num.io.threads`) and the socket server's processors.
 """

@@ -41,7 +41,7 @@ _LOG = logging.getLogger("kafkalet.requests")
 
 BEFORE, AFTER = "before", "after"
 SHOWN = 10
-"""The number of lines of each kind in the text of a fault that did not fire."""
+"""How many lines of each kind are shown if a fault did not fire."""
 
 
 class FaultOption(NamedTuple):
@@ -130,7 +130,7 @@ EXCLUSIVE = (
     ("barrier", "times"),
     ("barrier", "nth"),
 )
-"""Options of which a fault may have only one."""
+"""A fault may have only one of these options."""
 
 
 class Fault:

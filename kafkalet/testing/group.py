@@ -59,7 +59,7 @@ class Seen(NamedTuple):
 
 
 class Group:
-    """A consumer group of a cluster, which need not exist. Each access to an attribute reads its current value.
+    """A consumer group of a cluster. The group need not exist. Each access to an attribute reads its current value.
 
     Groups of both protocols are supported: "classic", and "consumer" (KIP-848). Attributes raise RuntimeError if the
     cluster is not running, and KafkaError with COORDINATOR_NOT_AVAILABLE if the broker with the group is stopped.
@@ -489,7 +489,7 @@ def _subscribed(metadata: MetadataImage, group: BrokerGroup | None) -> set[Place
 
 
 def described(seen: Seen) -> list[str]:
-    """Return lines that describe the members and the lag of a group, for the text of a failed wait.
+    """Return lines that describe the members and the lag of a group, for the message of a failed wait.
 
     If there are many, only some members are described, and the partitions with the largest lag.
     """

@@ -30,7 +30,7 @@ def running(options: Mapping[str, Any]) -> Iterator[Cluster]:
 
 
 def unfired(cluster: Cluster) -> str:
-    """Return the text about faults of a broker that have never fired, or an empty string."""
+    """Return a message about faults of a broker that have never fired, or an empty string."""
     return "\n".join(cluster.unfired_faults())
 
 

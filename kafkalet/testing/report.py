@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MOST_REQUESTS = 20
 """The maximum number of lines for polls, which repeat or wait, and for other requests. Many consumers may be idle."""
 MOST_FOLDED = 2000
-"""The number of requests that are searched for repetitions."""
+"""How many requests are searched for repetitions."""
 _DIFFERS = re.compile(r"( session=\d+)/\d+| in [\d.]+ ms(?: \(waited\))?$")
 """The parts that differ between repetitions of a request: the epoch of the fetch session, and the duration."""
 MOST_LAGS = 10

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kafkalet.embedded import EmbeddedCluster
 
 SHOWN = 10
-"""The number of requests in the text of a failed wait."""
+"""How many requests the message of a failed wait shows."""
 
 
 class Moment(NamedTuple):
@@ -212,7 +212,7 @@ class Requests:
         return iter([Request(exchange, began_ms) for exchange in self._exchanges()])
 
     def __len__(self) -> int:
-        """Return the number of requests that are kept."""
+        """Return how many requests are kept."""
         return len(self._exchanges())
 
     def __bool__(self) -> bool:

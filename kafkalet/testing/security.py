@@ -19,14 +19,14 @@ _Key = tuple[str, ScramMechanism]
 
 
 ACLS_PER_TURN = 2000
-"""The number of ACLs that are created before the event loop does other work; this takes about 20 ms."""
+"""How many ACLs are created before the event loop does other work; this takes about 20 ms."""
 
 
 class Acls:
     """The ACLs of a cluster, in the order of their creation.
 
-    Methods take texts, as in `alice:read,describe:topic:orders*`, and `kafkalet.Acl` values. Iteration yields
-    `kafkalet.Acl` values, one for each operation; `str` converts them to texts.
+    Methods take strings, as in `alice:read,describe:topic:orders*`, and `kafkalet.Acl` values. Iteration yields
+    `kafkalet.Acl` values, one for each operation; `str` converts them to strings.
     """
 
     def __init__(self, cluster: EmbeddedCluster) -> None:

@@ -131,7 +131,7 @@ class _Leaderless:
 
 
 def _leaderless(cluster: EmbeddedCluster, topic: str) -> Iterator[str]:
-    """Describe a topic with partitions without a leader."""
+    """Describe a topic that has partitions without a leader."""
     state = cluster._server.metadata.topics.get(topic)
     if state is not None:
         found = [each.index for each in state.partitions if each.leader not in cluster._server.nodes]

@@ -120,7 +120,7 @@ class Extent(NamedTuple):
 
 
 class Topic:
-    """A topic of a cluster, which need not exist yet. `send` creates it with the broker's defaults.
+    """A topic of a cluster. The topic need not exist yet. `send` creates it with the broker's defaults.
 
     Methods raise KafkaError with the code that a client would get, and TypeError or ValueError for invalid arguments.
     """

@@ -37,7 +37,7 @@ RETRIED = (Code.CONCURRENT_TRANSACTIONS, Code.COORDINATOR_NOT_AVAILABLE, Code.NO
 
 
 class Transaction:
-    """The transaction of a transactional id, which need not exist. Each access to an attribute reads its current value.
+    """The transaction of a transactional id. It need not exist. Each access to an attribute reads its current value.
 
     Apart from `state`, attributes raise KafkaError with TRANSACTIONAL_ID_NOT_FOUND if no producer has used the id. All
     raise KafkaError with COORDINATOR_NOT_AVAILABLE if the broker that coordinates it is stopped.

@@ -38,7 +38,7 @@ LATEST_TIERED = -5
 """Special timestamp for the last offset in tiered storage (KIP-1005). A directory has no tiered storage."""
 
 CHUNK_BYTES = 8 << 20
-"""The number of bytes of a file that a task holds in memory; more if a single batch is larger."""
+"""How many bytes of a file a task holds in memory; more if a single batch is larger."""
 
 
 class DirectoryOrigin:

@@ -74,7 +74,7 @@ class GivenOptions:
         self._refusal = refusal
 
     def text(self, name: str) -> str | None:
-        """Return the text of an option, or None if it is not set."""
+        """Return an option as a string, or None if it is not set."""
         return self._texts.get(self._table[name].name.lower())
 
     def __getitem__(self, name: str) -> Any:

@@ -51,7 +51,7 @@ def check_order(key: TopicPartition, start: int, end: int) -> None:
 
 
 def warn_of_missing(topics: Topics, partitions: Sequence[TopicPartition]) -> None:
-    """Log the partitions of `assign` that do not exist. Spark's Kafka source ignores them silently."""
+    """Log which partitions of `assign` do not exist. Spark's Kafka source ignores them silently."""
     if missing := sorted(set(topics.assigned or ()) - set(partitions)):
         _LOG.warning("assign names partitions that do not exist: %s", ", ".join(f"{t}-{p}" for t, p in missing))
 

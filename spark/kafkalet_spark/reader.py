@@ -90,7 +90,7 @@ def record_batches(chunks: Iterator[Chunk], want: Want, options: ReadOptions) ->
 
 
 def wanted(chunk: Chunk, want: Want, options: ReadOptions) -> Batches:
-    """Return the batches of a chunk that must be decoded, judging by their headers."""
+    """Return those batches of a chunk that must be decoded according to their headers."""
     batches = chunk.batches
     old = batches.magic < 2
     keep = (batches.last_offset >= want.start) & (old | (batches.base_offset < want.end))

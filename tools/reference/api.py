@@ -173,7 +173,7 @@ def _target(node: ast.stmt) -> str:
 
 
 def _text_after(body: list[ast.stmt], at: int) -> str:
-    """Return the docstring of an attribute, which follows its assignment."""
+    """Return the docstring of an attribute: the string after its assignment."""
     after = body[at + 1] if at + 1 < len(body) else None
     is_text = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
     return inspect.cleandoc(str(after.value.value)) if is_text else ""  # type: ignore[union-attr]

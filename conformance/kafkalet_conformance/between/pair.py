@@ -102,9 +102,7 @@ class Pair:
         return matcher.differences(wanted, counts, in_order=step.get("api") == "Fetch")
 
     def placed(self, step: Step, player: Player, answer: Any) -> Any:
-        """Return a response of the first broker in which placeholders stand for the values that differ between
-        brokers.
-        """
+        """Return a response of the first broker, with placeholders for the values that differ between brokers."""
         placeholders = Placeholders(player, self.first, step.get("bind", ()))
         answer = renamed(answer, {name: literal for literal, name in player.renamed.items()})
         return placeholders.of(compared_part(step, answer, player.names))

@@ -203,7 +203,7 @@ def _violations(observation: Observation) -> Iterator[Finding]:
 
 
 def _notes(observation: Observation) -> Iterator[str]:
-    """Yield the first unusual request of each kind, which is allowed."""
+    """Yield the first unusual request of each kind. Such requests are allowed."""
     seen: set[str] = set()
     for each in observation.findings():
         if each.severity is Severity.NOTE and each.rule not in seen:

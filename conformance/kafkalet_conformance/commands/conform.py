@@ -318,7 +318,7 @@ def terminated_as_interrupt() -> Iterator[None]:
 
 
 def not_begun(bootstrap: str, against: str) -> Run:
-    """Return a run of which only the options are known yet."""
+    """Return a run before it begins: it has only options."""
     from kafkalet.version import VERSION
     from kafkalet_conformance.results import Run
 

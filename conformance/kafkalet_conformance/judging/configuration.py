@@ -161,12 +161,12 @@ class Configuration:
 
 
 def setting(name: str) -> tuple[str, ...]:
-    """Return the properties of brokers that can set the default of a property, and the property itself."""
+    """Return the broker properties that can set the default of a property, and the property itself."""
     return next((each for each in SAME if name in each), (name, f"log.{name}", f"group.{name}"))
 
 
 def _largest_value(body: Any) -> int:
-    """Return the size of the largest record value in requests, in bytes."""
+    """Return the size in bytes of the largest record value in requests."""
     match body:
         case {"fill": _, "size": int(size)}:
             return size
@@ -178,7 +178,7 @@ def _largest_value(body: Any) -> int:
 
 
 def _changed(steps: Iterable[Step]) -> Iterator[str]:
-    """Yield the properties of brokers that steps change."""
+    """Yield the broker properties that steps change."""
     for step in steps:
         if step.get("api") in ("AlterConfigs", "IncrementalAlterConfigs"):
             for resource in step["body"].get("resources") or ():

@@ -249,7 +249,7 @@ class Judging:
         self.ended = ""
         """Why no more scenarios are performed; "" as long as they are."""
         probed_until = min(self.deadline, time.monotonic() + PROBE_S)
-        # A scenario in a file was recorded with a broker of which only its responses are known.
+        # A scenario in a file was recorded with a broker whose configuration is unknown.
         self.configuration = Configuration() if options.file else configuration(target, probed_until)
         target.has_quotas = has_quotas(target, probed_until)
         self.uniques: set[str] = set()

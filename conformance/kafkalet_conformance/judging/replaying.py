@@ -38,9 +38,9 @@ MAY_LAG = frozenset(
     | {"DescribeTopicPartitions", "DescribeUserScramCredentials", "ListConfigResources"}
     | {"ListGroups", "DescribeGroups", "ConsumerGroupDescribe", "ShareGroupDescribe", "StreamsGroupDescribe"}
 )
-"""APIs that a broker serves from its copy of the cluster metadata, which it updates after the controller has responded
-to a change, or from the state of groups that all replicas of `__consumer_offsets` have (GroupCoordinatorService). The
-same is true of records in `__consumer_offsets`.
+"""APIs whose responses may lag behind a change. A broker serves them from its copy of the cluster metadata, which it
+updates after the controller has responded, or from the state of groups that all replicas of `__consumer_offsets` have
+(GroupCoordinatorService). Records in `__consumer_offsets` may lag, too.
 """
 
 
@@ -251,8 +251,8 @@ def advertised(expected: Any, target: Target) -> Any:
 def with_coordinator_epochs(expected: Any, player: Player, producer_id: int = -1) -> Any:
     """Replace the coordinator epochs in markers, and in DescribeProducers, by those of the coordinators of this broker.
 
-    They are the leader epochs of partitions of `__transaction_state`, which are 0 on a new broker, as the recorded ones
-    were, and grow when it is restarted. An epoch of -1 means that the producer has no marker yet.
+    They are leader epochs in `__transaction_state`: 0 on a new broker, like the recorded ones, and larger after a
+    restart. An epoch of -1 means that the producer has no marker yet.
     """
     match expected:
         case {"coordinator_epoch": int(recorded)} if recorded >= 0:

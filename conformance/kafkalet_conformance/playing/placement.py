@@ -157,7 +157,7 @@ def _codes(value: Any) -> Iterator[Any]:
 
 
 def of_all_brokers(expected: Any, nodes: Collection[int]) -> Any:
-    """Repeat the single broker in a recorded list of all brokers, or of the configurations of all of them."""
+    """Repeat the item of the single recorded broker for each of `nodes`, in lists of brokers or of configurations."""
     match expected:
         case {"config_resources": list(resources)}:
             return expected | {"config_resources": [one for each in resources for one in _of_each_broker(each, nodes)]}

@@ -374,7 +374,7 @@ class Player:
             self.target.clock.advance(milliseconds=PAUSE_MS)
 
     def connection(self, name: str) -> Connection:
-        """Return the connection of this name, which is opened when it is first used."""
+        """Return the connection of this name. It is opened when it is first used."""
         place = name, self.node_of(name)  # a name may be bound to another broker later
         if place not in self.connections:
             self.connections[place] = self.target.connect(*place, deadline=self.deadline)

@@ -20,7 +20,7 @@ MOST_OF_ANSWER = 10_000
 """About the most characters of a request, or of a response."""
 MOST_OF_DIFFERENCE = 1_000
 MOST_DIFFERENCES, FEWEST_DIFFERENCES = 50, 3
-"""The number of differences of a case that are kept with and without its request and responses."""
+"""How many differences of a case are kept, with and without its request and responses."""
 MOST_TEXT = 1_000
 MOST_BYTES = 4_096
 SHORT = 100
@@ -92,7 +92,7 @@ def cut(value: Any, most: int) -> Any:
 
 
 def _cut_value(value: Any, left: int) -> tuple[Any, int]:
-    """Return a cut value, and the number of characters that are left for other values."""
+    """Return a cut value, and how many characters are left for other values."""
     match value:
         case str():
             text = shortened(value, max(min(left, MOST_TEXT), SHORT))

@@ -20,7 +20,7 @@ from .values import Row, hex_dump, printable, rows_of, shortened, sides, tree
 
 PAGE = files("kafkalet_conformance.reports") / "page.html"
 CONTEXT = 3
-"""The number of equal lines that are kept before and after a line that differs."""
+"""How many equal lines are kept before and after a line that differs."""
 MAX_ROWS = 200
 MAX_DIFFERENCES = 20
 MAX_BYTES = 512

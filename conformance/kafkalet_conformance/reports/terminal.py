@@ -145,9 +145,7 @@ def _row(
 
 
 def not_performed(run: Run, style: Style) -> Iterator[str]:
-    """Yield the reasons why scenarios were not performed, and the number of responses of other scenarios that were not
-    compared.
-    """
+    """Yield why scenarios were not performed, and how many responses of other scenarios were not compared."""
     for outcome in (Outcome.NOT_SERVED, Outcome.NOT_RUN):
         reasons = Counter(
             result.reason or next((case.reason for case in result.cases if case.outcome is outcome), "")

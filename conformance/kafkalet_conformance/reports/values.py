@@ -14,7 +14,7 @@ from kafkalet_conformance.results import CaseResult, Difference
 
 MAX_TEXT = 300
 MAX_ITEMS = 12
-"""The number of scalars of an array that are shown on one line."""
+"""How many scalars of an array are shown on one line."""
 NOTHING = "(nothing)"
 ERROR_CODE = "error_code"
 CODES = {int(code): code.name for code in Code}

@@ -56,7 +56,7 @@ class FetchPartitions:
         self._quiet: list[tuple[Key, Partition, int, LogOffsetMetadata, RequestedPartition]] = []
 
     def __bool__(self) -> bool:
-        """Return whether there is a partition that is not refused."""
+        """Return whether at least one partition is not refused."""
         return bool(self.readable or self._quiet)
 
     # The request

@@ -118,7 +118,7 @@ def _is_old(records: Buffer) -> bool:
 
 
 def _short_first_batch(records: Buffer) -> int:
-    """Return the size of a first batch of format 2 that is shorter than a batch header, otherwise 0."""
+    """If the first batch has format 2 and is shorter than a batch header, return its size, otherwise 0."""
     if len(records) < LOG_OVERHEAD + MIN_LENGTH or records[MAGIC_AT] != FORMAT:
         return 0
     size: int = LOG_OVERHEAD + INT32.unpack_from(records, LENGTH_AT)[0]

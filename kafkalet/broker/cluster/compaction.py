@@ -81,7 +81,7 @@ class Compaction:
         self._cleaners = [
             LogCleaner(partial(_logs_of, directory), directory.environment.cleaning) for directory in directories
         ]
-        """The cleaner of each log directory, which does nothing once the directory has failed."""
+        """The cleaner of each log directory. It does nothing once the directory has failed."""
         self._changed = changed
         self._background = Background(turns, workers)
         self._requests = 0

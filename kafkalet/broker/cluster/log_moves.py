@@ -33,7 +33,7 @@ RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
 WINDOWS, WINDOW_MS = 11, 1000
 """The defaults of alter.log.dirs.replication.quota.window.num and .size.seconds."""
 RETRY_MS = 1000
-"""The pause after an error of the log that is copied, as long as Kafka's replica.fetch.backoff.ms."""
+"""The pause after an error of the copied log: Kafka's default of replica.fetch.backoff.ms."""
 FLUSHING_MS = 10
 
 

@@ -29,9 +29,9 @@ NO_LEADER = -1
 MAX_TOPIC_NAME = 249
 ZERO_ID = bytes(16)
 MOST_DELETED_TOPICS = 10_000
-"""The number of deleted topics that are remembered. Groups need these to detect that a topic was deleted."""
+"""How many deleted topics are remembered. Groups need these to detect that a topic was deleted."""
 MOST_ZOOKEEPER_OFFSETS = 50_000
-"""The maximum number of OffsetCommit v0 offsets that are kept; the oldest are dropped."""
+"""How many OffsetCommit v0 offsets are kept. If there are more, the oldest are dropped."""
 NO_SEGMENT = ("", 0)
 """The value for a metadata log that has no segment, because it does not exist or consists only of a snapshot."""
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
@@ -130,7 +130,7 @@ class PartitionState:
     ) -> None:
         """Create a new partition. `revision` is the revision of the cluster; add_topic also sets it.
 
-        Replicas on brokers that are `away` are not in sync and cannot lead, unless there are no others.
+        If there are other replicas, those on brokers that are `away` are not in sync and cannot lead.
         """
         self.index = index
         self.replicas = replicas

@@ -43,7 +43,7 @@ MOST_MISSING_PARTITIONS = 10_000
 Folders beyond a larger gap are ignored. Kafka's controller writes at most this many records in one batch.
 """
 PARTITIONS_PER_TEXT = 500
-"""The number of partitions that are encoded together. After a change, only these are encoded again."""
+"""How many partitions are encoded together. After a change, only these are encoded again."""
 MAX_INT32 = (1 << 31) - 1
 MAX_INT64 = (1 << 63) - 1
 ID_BYTES = 16
@@ -89,7 +89,7 @@ class MetadataStore:
         self._encoded = 0
         """The number of times that the metadata has been encoded."""
         self._written = 0
-        """The number of the metadata that was last written."""
+        """Which encoding was last written, counted in the same way."""
         make_directories(self.path, system)
 
     @property

@@ -256,7 +256,7 @@ class Node:
         return [partition for partition in self.partitions.values() if partition.is_open]
 
     def size_bytes(self, partition: Partition) -> int:
-        """Return the size of a replica's log, which need not be open, in bytes."""
+        """Return the size in bytes of a replica's log, whether or not it is open."""
         if partition.is_open:
             return partition.log.size_bytes
         return self.directories.size_bytes(partition.topic, partition.index)

@@ -1,4 +1,4 @@
-"""A replica of a partition, which controls access to its log depending on who leads the partition.
+"""A replica of a partition. It controls the access to its log, depending on who leads the partition.
 
 The log handles offsets; this class decides which requests may access it. It fences by leader epoch, lets only the
 leader append records and serve clients, and advances the high watermark:

@@ -89,7 +89,7 @@ class Round:
 
 
 class PeriodicTasks:
-    """The periodic tasks of a cluster, which run between `start` and `stop`."""
+    """The periodic tasks of a cluster. They run between `start` and `stop`."""
 
     def __init__(
         self, nodes: dict[int, Node], leadership: Leadership, clock: Clock, turns: Turns, workers: Workers
@@ -197,7 +197,7 @@ class PeriodicTasks:
                     partition.log.flush_if_due()
 
     def _checkpoint(self, write: Callable[[LogDirectory], None]) -> None:
-        """Write a checkpoint of the logs' offsets, which is read at the next start."""
+        """Write the logs' offsets to a checkpoint for the next start."""
         for node in self._nodes.values():
             for directory in node.directories:
                 try:

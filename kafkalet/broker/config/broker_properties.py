@@ -312,7 +312,7 @@ READ_AS_GIVEN: Mapping[str, Declaration] = {
 }
 
 _AS_TOPIC: Any = object()
-"""The value of a field of TopicDefault that is the same as in the topic property."""
+"""Stands for the value of the topic property, in a field of TopicDefault."""
 
 
 class TopicDefault(NamedTuple):

@@ -52,11 +52,11 @@ if TYPE_CHECKING:  # imported only if requests are recorded, or if a listener us
 _LOG = logging.getLogger(__name__)
 
 TURN_REQUESTS = 32
-"""Number of requests of one connection that are served before other connections get a turn."""
+"""How many requests of one connection are served before other connections get a turn."""
 TURN_BYTES = 2 * 1024 * 1024
 """Number of bytes sent to one connection before other connections get a turn."""
 PENDING_BYTES = 64 * 1024
-"""Number of bytes of requests that are buffered while a connection is blocked."""
+"""How many bytes of requests are buffered while a connection is blocked."""
 RECORDED_BYTES = 8192
 """The journal keeps the requests and responses of a turn unchanged if they have at most this many bytes."""
 

@@ -52,7 +52,7 @@ _MESSAGES = {
     Code.ILLEGAL_SASL_STATE: "Request is not valid given the current SASL state.",
     Code.UNKNOWN_SERVER_ERROR: "The server experienced an unexpected error when processing the request.",
 }
-"""Kafka's error texts, which replace the error message in the responses of these APIs."""
+"""Kafka's general messages. In the responses of these APIs, they replace the message of the error."""
 _WITH_TEXT_OF_THE_ERROR = frozenset(
     {Api.ALTER_CLIENT_QUOTAS, Api.DESCRIBE_CONFIGS, Api.DESCRIBE_QUORUM, Api.FIND_COORDINATOR}
 )
@@ -97,7 +97,7 @@ _ITEMS = {
     "Upsertion": "results",
     "User": "results",
 }
-"""For types of request elements that have no kind: the response array with one element for each of them."""
+"""The response array with one element for each request element of a type, for types without a kind."""
 
 
 def error_frame(frame: bytes, context: Context, error: KafkaError) -> list[Chunk]:

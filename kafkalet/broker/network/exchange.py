@@ -228,7 +228,7 @@ class Exchange(NamedTuple):
 
 
 def _remove_padding(request: Request) -> None:
-    """Remove the zeros that replace the part of a Produce request that was not kept."""
+    """Remove the zeros that stand for the omitted part of a Produce request."""
     from .request_text import NotKept
 
     for topic in request.topic_data:  # type: ignore[attr-defined]

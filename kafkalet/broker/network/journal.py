@@ -49,7 +49,7 @@ KEPT_BYTES = 64 * 1024
 WHOLE_BYTES = 4096
 """Produce requests up to this size are kept completely."""
 PRODUCE_KEPT_BYTES = 1024
-"""The number of bytes that are kept of a larger Produce request."""
+"""How many bytes are kept of a larger Produce request."""
 RECORDS_BYTES = 512
 """If the turn is not recorded as a whole, records in a Fetch response are kept up to this size."""
 OVERHEAD_BYTES = 400
@@ -59,7 +59,7 @@ MOST_UNSUPPORTED = 1000
 BLOCK_TURNS = 64
 """The number of turns in a block. The ring consists of blocks, because it would have too many objects otherwise."""
 NEW_BLOCKS = 8
-"""The number of blocks that are built together, because code that has just run is still in the CPU's caches."""
+"""How many blocks are built together. This is faster, because code that has just run is still in the CPU's caches."""
 FIELDS = 5
 _PRODUCE = b"\0\0"
 
@@ -492,14 +492,14 @@ def _kept_response(request: Frame, parts: Parts | None) -> KeptResponse:
 
 
 def _size(response: KeptResponse) -> int:
-    """Return the number of bytes that are kept of a response."""
+    """Return how many bytes of a response are kept."""
     if isinstance(response, list):
         return sum([len(part) for part in response if isinstance(part, bytes)])
     return 0 if response is None else len(response)
 
 
 def _exchange_bytes(exchange: Exchange) -> int:
-    """Return the number of bytes that are kept of a request and its response."""
+    """Return how many bytes of a request and its response are kept."""
     return len(exchange.frame) + _size(exchange.answer)
 
 

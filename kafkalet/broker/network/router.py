@@ -108,7 +108,7 @@ def _emptied(pieces: list[Chunk]) -> Iterator[Chunk]:
 
 
 def _is_decoded_at_once(api: Api, size: int) -> bool:
-    """Return whether a large request is decoded at once because it consists of bytes that are not decoded."""
+    """Return whether a large request is decoded at once, because most of it is bytes that stay as they are."""
     return api is Api.SASL_AUTHENTICATE or (api is Api.PRODUCE and size <= PRODUCE_DECODED_AT_ONCE)
 
 

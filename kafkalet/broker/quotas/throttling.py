@@ -42,7 +42,7 @@ FORGET_MS = 3_600_000
 MANY_CLIENTS = 10_000
 """The maximum number of clients whose quotas are cached."""
 MANY_METERS = 1000
-"""The number of meters above which unused meters are dropped."""
+"""If there are more meters than this, unused ones are dropped."""
 
 
 class MeasuredRequest(Protocol):

@@ -43,7 +43,7 @@ _OPERATION_OF = {_squeezed(each.name): each for each in Operation if each > Oper
 
 
 def parse_acls(text: str) -> list[Acl]:
-    """Return the ACLs of a text, one for each operation.
+    """Return the ACLs in a string, one for each operation.
 
     A user is written as `User:` and a name, or as the name alone; `*` is every user. A resource name that ends with `*`
     is a prefix, and `*` alone is every resource. User and resource may contain colons. `cluster` needs no name.
@@ -86,7 +86,7 @@ def _allowed(kind: ResourceType) -> str:
 
 
 def _missing(words: Sequence[str]) -> str:
-    """Say which part of a text is missing or unknown."""
+    """Say which part of a string is missing or unknown."""
     for before, word in pairwise(words[1:]):
         if kind := _TYPE_OF.get(_squeezed(word)):
             return f"{before or 'an empty word'} is not an operation; {_allowed(kind)}"

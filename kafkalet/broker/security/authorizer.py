@@ -16,7 +16,7 @@ AUTHORIZERS = (
 )
 """Kafka's own authorizers, which decide in the same way."""
 MOST_DECISIONS = 20_000
-"""The number of decisions that are remembered until the ACLs change."""
+"""How many decisions are remembered until the ACLs change."""
 LONGEST_REMEMBERED_NAME = 255
 """Decisions about longer names are not remembered, because a client could fill the memory. Topic names are shorter."""
 ANY_RESOURCE = "hardcode"

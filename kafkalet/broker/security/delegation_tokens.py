@@ -129,7 +129,7 @@ class DelegationTokens:
         return secret
 
     def token_credential(self, mechanism: ScramMechanism, token_id: str) -> tuple[ScramCredential, Principal] | None:
-        """Return the credential with which clients log in with a token, and their principal; None if there is none.
+        """Return the credential of clients that log in with a token, and their principal; None if there is none.
 
         A token that has expired is accepted until it is removed. The principal is always a user, even if the owner has
         another type (SaslServerAuthenticator.principal).

@@ -141,7 +141,7 @@ class ShortForms(NamedTuple):
 
 
 def checked_acls(given: Iterable[str | Acl]) -> tuple[Acl, ...]:
-    """Return the ACLs of texts and `Acl` values. Raises TypeError or ValueError."""
+    """Return the ACLs in strings and `Acl` values. Raises TypeError or ValueError."""
     if isinstance(given, (str, bytes, Acl)) or not isinstance(given, Iterable):
         raise TypeError(f'acls must be a list of ACLs, as in ["alice:read:topic:orders"], not {arguments.shown(given)}')
     found: dict[Acl, None] = {}
@@ -151,7 +151,7 @@ def checked_acls(given: Iterable[str | Acl]) -> tuple[Acl, ...]:
 
 
 def acls_of(given: str | Acl) -> list[Acl]:
-    """Return the ACLs of one text, or an `Acl` as it is. Raises TypeError or ValueError."""
+    """Return the ACLs in a string, or an `Acl` as it is. Raises TypeError or ValueError."""
     if isinstance(given, Acl):
         return [given]
     from .acl_text import parse_acls

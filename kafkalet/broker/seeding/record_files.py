@@ -67,7 +67,7 @@ class _InvalidLine(ValueError):
 
 
 class RecordFile:
-    """A file of records, which can be iterated over once. Raises LoadError, and OSError if it cannot be read."""
+    """A file of records. It can be iterated over once. Raises LoadError, and OSError if it cannot be read."""
 
     def __init__(self, path: str, columns: Columns = Columns()) -> None:  # noqa: B008 - an immutable value
         self.path = path

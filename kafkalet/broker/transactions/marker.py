@@ -34,7 +34,7 @@ class Marker(NamedTuple):
 
 
 class Leader(Protocol):
-    """The part of a leader's `Coordinators` that is needed to write a marker."""
+    """What writing a marker requires of a leader's `Coordinators`."""
 
     node: Node
 

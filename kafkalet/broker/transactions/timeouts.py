@@ -33,7 +33,7 @@ TOMBSTONES = 1000
 
 
 class Timeouts:
-    """The periodic checks of one coordinator's shards, which run between `start` and `stop`."""
+    """The periodic checks of one coordinator's shards. They run between `start` and `stop`."""
 
     def __init__(
         self,

@@ -63,7 +63,7 @@ class Operation(IntEnum):
 
 
 class Leader(Protocol):
-    """The part of the `Coordinators` of the responsible broker that is needed here."""
+    """What this module requires of the responsible broker's `Coordinators`."""
 
     node: Node
 

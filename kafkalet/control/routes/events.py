@@ -153,7 +153,7 @@ class Kind(NamedTuple):
     open: Callable[[Cluster], Source]
     description: str
     sees_requests: bool = False
-    """Whether a request may change it without any other effect."""
+    """Whether a request may change the data without any other effect."""
 
 
 def _brokers(cluster: Cluster) -> Source:
@@ -226,9 +226,9 @@ def stream_events(
 ) -> Json:
     """Stream changes as server-sent events.
 
-    The stream begins with one event of each kind, which contains the full state. Later events contain the items that
-    have changed, and `removed` the names of those that no longer exist. Without changes, a comment is sent every 15
-    seconds. The stream ends if the client does not read for 10 seconds.
+    The stream begins with one event of each kind, with the full state. Later events contain the items that have
+    changed, and `removed` the names of those that no longer exist. Without changes, a comment is sent every 15 seconds.
+    The stream ends if the client does not read for 10 seconds.
     """
     kinds = [kind for kind in KINDS if not only or kind.name in only]
     return stream(call.cluster, kinds, call.ended)

@@ -28,7 +28,7 @@ MIN_RECORDS = 32
 FIRST_RECORDS = 64
 """The maximum length of the first run. Its offset deltas take one byte; those of later records take two."""
 MOST_STRETCH = 1 << 15
-"""The number of records that are processed individually before the next search for a run."""
+"""How many records are processed individually before the next search for a run."""
 MOST_HEADERS = 1 << 14
 """Twice the number of headers that a fast reader processes. The exact reader can be interrupted between two headers."""
 
@@ -115,12 +115,12 @@ _LAST = bytes(range(128))
 
 
 def _leading(column: bytes | bytearray, allowed: bytes) -> int:
-    """Return the number of leading bytes of `column` that are in `allowed`."""
+    """Return how many leading bytes of `column` are in `allowed`."""
     return len(column) - len(column.lstrip(allowed)) if column.translate(None, allowed) else len(column)
 
 
 def leading_varints(columns: list[bytes | bytearray]) -> int:
-    """Return the number of leading rows that are varints with exactly as many bytes as there are columns."""
+    """Return how many leading rows are varints with one byte in each column."""
     *others, last = columns
     count = len(last) if last.isascii() else _leading(last, _LAST)
     return min([count, *(_leading(column, _GOES_ON) for column in others)])

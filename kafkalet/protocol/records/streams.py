@@ -36,7 +36,7 @@ class Output:
 
     @property
     def left(self) -> int:
-        """The number of bytes that may still be added."""
+        """How many bytes may still be added."""
         return self._left
 
     def add(self, piece: bytes) -> None:

@@ -32,6 +32,6 @@ class AuditOptions:
     max_bytes_per_task: int = AUDIT_DEFAULTS["max-bytes-per-task"]
     """Segments larger than this number of bytes are split among several tasks."""
     chunk_bytes: int = 8 << 20
-    """The number of bytes of a log that a task holds in memory at a time."""
+    """How many bytes of a log a task holds in memory at a time."""
     producer_id_expiration_ms: int = AUDIT_DEFAULTS["producer-id-expiration-ms"]
     """A producer that was idle for longer may continue with any sequence number (producer.id.expiration.ms)."""

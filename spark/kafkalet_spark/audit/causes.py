@@ -65,7 +65,7 @@ class Cause(NamedTuple):
     finding: Finding
     consequences: tuple[Finding, ...] = ()
     left_out: int = 0
-    """The number of further consequences that were counted but not kept."""
+    """How many further consequences were counted but not kept."""
     alike: int = 0
     """The number of further findings of the same fault in the same file that were counted but not kept."""
 

@@ -16,7 +16,7 @@ from kafkalet_spark.decoding.records import Records, decode_all
 Int64s = NDArray[np.int64]
 
 MAX_RECORD_BYTES = 16 << 20
-"""The maximum size in bytes of the decompressed records that are held in memory at a time."""
+"""The maximum size in bytes of the decompressed records in memory."""
 
 
 class Entries(NamedTuple):

@@ -63,7 +63,7 @@ class EpochsOfStretch:
 def check_epochs(
     runs: EpochRuns, paths: Sequence[str], checkpoint: Sequence[tuple[int, int]] | None, findings: Findings
 ) -> None:
-    """Check the runs of a whole log, which must be in order. `paths` lists the file of each stretch.
+    """Check the runs of a whole log, given in order. `paths` lists the file of each stretch.
 
     Each wrong epoch is reported once, at its own position; later entries with the right epoch are not reported.
     """

@@ -135,7 +135,7 @@ def search(stretch: AuditRange, queries: Int64s, chunk_bytes: int) -> Answers:
 
 
 def whole_log(parts: Iterable[tuple[AuditRange, Answers]], queries: Int64s) -> Answers:
-    """Combine the results of the stretches of a log, which must be in order."""
+    """Combine the results of the stretches of a log, given in order."""
     found, largest, _ = no_answers(queries.size)
     decided = np.zeros(queries.size, np.bool_)
     for _, group in groupby(parts, key=lambda part: part[0].path):

@@ -120,7 +120,7 @@ class Findings:
         return sum(self._counts.values())
 
     def left_out(self) -> Iterable[tuple[str, str | None, int]]:
-        """Return the number of findings that were counted but not kept, by fault and file."""
+        """Return how many findings were counted but not kept, by fault and file."""
         kept = Counter((finding.fault, finding.file) for finding in self.found)
         return [
             (fault, file, count - kept[fault, file])

@@ -133,7 +133,7 @@ class _Chain:
             self.is_damaged |= part.is_damaged
             return
         if extent.first_offset > self.expected:
-            # Offsets below the base offset were in the segment before, of which the cleaner keeps the base offset.
+            # Offsets below the base offset were in the segment before: the cleaner keeps the base offset of a segment.
             base = min(max(stretch.base_offset, self.expected), extent.first_offset)
             self._note([(self.expected, base, extent.first_position, self.is_damaged)], stretch.path)
             self.repeats_key = part.repeats_key

@@ -38,7 +38,7 @@ class Extent(NamedTuple):
     gaps: NDArray[np.void]
     """Rows of GAP: the missing offsets, the position of the next entry, and whether unreadable bytes precede it."""
     removed_inside: int
-    """The number of records that are missing from batches below the offset that the log cleaner has reached."""
+    """How many records are missing from batches below the offset that the log cleaner has reached."""
     cleaned: NDArray[np.void]
     """Rows of CLEANED: the batches from that offset on that look compacted, with the number of missing records, which
     is 0 if a batch only has a delete horizon."""

@@ -39,7 +39,7 @@ class Verdict(NamedTuple):
     unlisted: tuple[UnlistedLog, ...] = ()
     """Partitions that exist but could not be listed."""
     not_chosen: int = 0
-    """The number of partitions of topics that were not selected."""
+    """How many partitions belong to topics that were not selected."""
 
     @property
     def agrees(self) -> bool:

@@ -35,8 +35,8 @@ class Headers(NamedTuple):
 
 
 def read_headers(data: Bytes, position: Int64s, count: Int64s, end: Int64s) -> tuple[Headers, Mask]:
-    """Read the headers of each record, of which there are `count` (> 0). Return the headers, and a mask of the records
-    whose headers are proven to end at `end`.
+    """Read the headers of each record: `count` per record (> 0). Return the headers, and a mask of the records whose
+    headers are proven to end at `end`.
 
     For all other records, the contents of the header rows are meaningless. There are still `count` rows per record,
     unless the record is too short for that many headers.
@@ -89,7 +89,7 @@ def _read_one_by_one(data: Buffer, position: int, end: int, rows: range, headers
 
 
 def header_column(buffer: Buffer, count: Int64s, headers: Headers) -> Any:
-    """Return one list of headers per record, which is null if the record has no headers."""
+    """Return one list of headers per record; null if the record has no headers."""
     offsets = np.zeros(count.size + 1, np.int32)
     np.cumsum(count, out=offsets[1:])
     keys = name_column(binary_column(buffer, headers.key, headers.key_size))

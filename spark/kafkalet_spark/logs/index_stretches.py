@@ -1,7 +1,7 @@
 """Find the byte range ("stretch") of a segment that a task has to read, and the places at which it can be cut.
 
 A stretch begins at the entry that holds the first requested offset and ends after the entry that holds the last; the
-time index may move its start forward. It can be cut at the entries listed in the offset index, of which only as many
+time index may move its start forward. It can be cut at the entries listed in the offset index. Only as many of these
 are kept as are needed for splits of about equal size. Where the gap between two index entries is larger than a task,
 more places are found by walking the headers in the log.
 """

@@ -137,8 +137,8 @@ def open_transactions(log: PartitionLog, *, lenient: bool = False) -> OpenTransa
 
 
 def _is_being_aborted(log: PartitionLog, at: int, ended: Ended, end_offset: int, lenient: bool) -> bool:
-    """Return whether the abort marker is already in the log but not yet in the .txnindex, which a running broker writes
-    after it. Until then, the transaction counts as open; otherwise its records would appear to be committed."""
+    """Return whether the abort marker is in the log, but not in the .txnindex. A running broker writes the marker
+    first. Until then, the transaction counts as open; otherwise its records would appear to be committed."""
     if log.is_closed or ended.last_offset + 1 < end_offset:
         return False
     known = _transaction_index(log, at, lenient).aborted.last_offset

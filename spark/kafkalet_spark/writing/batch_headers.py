@@ -33,7 +33,7 @@ def new_heads(count: int, leader_epoch: int) -> NDArray[np.void]:
 
 
 def sealed(heads: NDArray[np.void], payloads: Sequence[bytes | memoryview]) -> list[memoryview]:
-    """Fill in the lengths and checksums of the headers, whose records are in `payloads`. Return each header as
+    """Fill in the lengths and checksums of the headers. Their records are in `payloads`. Return each header as
     bytes."""
     heads["length"] = [HEAD_BYTES - _UNCOUNTED + len(payload) for payload in payloads]
     view = memoryview(heads.view(np.uint8).data)

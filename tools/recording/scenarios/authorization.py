@@ -63,7 +63,8 @@ def denied_produce(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-11 KIP-516 KafkaApis", level="must")
 def denied_fetch(ask: ScenarioBuilder) -> None:
-    """Fetch without READ fails with TOPIC_AUTHORIZATION_FAILED, but for an unknown topic id with UNKNOWN_TOPIC_ID."""
+    """Fetch without READ fails with TOPIC_AUTHORIZATION_FAILED; if the topic id is unknown, it fails with
+    UNKNOWN_TOPIC_ID."""
     t, n = topics(ask)
     request_as_user(ask, "Fetch", {"topic": ask.fetching(at(t)), "unknown topic": ask.fetching(at(n))}, 4, 12)
     request_as_user(ask, "Fetch", {"topic": ask.fetching(at("$t.id")), "unknown id": ask.fetching(at("bogus.id"))}, 13)
@@ -271,7 +272,7 @@ def denied_configurations(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-11 KafkaApis ControllerApis")
 def denied_cluster(ask: ScenarioBuilder) -> None:
-    """Requests that concern the cluster fail with CLUSTER_AUTHORIZATION_FAILED without rights on it."""
+    """Requests that concern the cluster fail with CLUSTER_AUTHORIZATION_FAILED if the user has no rights on it."""
     t = ask.topic()
     partitions = [{"topic": t, "partitions": [0]}]
     request_as_user(ask, "ElectLeaders", {"elect": {"election_type": 0, "topic_partitions": partitions}})

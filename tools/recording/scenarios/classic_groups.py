@@ -113,8 +113,8 @@ def group_every_version(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-394 GroupMetadataManager.classicGroupJoinNewDynamicMember", level="must")
 def group_member_ids(ask: ScenarioBuilder) -> None:
-    """JoinGroup since version 4 returns MEMBER_ID_REQUIRED and a member id to a new member, which joins with this id,
-    and unknown ids fail with UNKNOWN_MEMBER_ID."""
+    """Since version 4, JoinGroup returns MEMBER_ID_REQUIRED and a member id to a new member, which then joins with this
+    id; unknown ids fail with UNKNOWN_MEMBER_ID."""
     group = Classic(ask)
     for version in (0, 3, 4, ask.versions("JoinGroup")[-1]):
         group.join(f"v{version} join an unknown group with an id", UNKNOWN_CLASSIC_MEMBER, version=version)

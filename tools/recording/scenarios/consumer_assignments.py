@@ -137,8 +137,8 @@ def consumer_group_assignor_choice(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-848 RangeAssignor.assign UniformAssignor.assign")
 def consumer_group_wanting_nothing(ask: ScenarioBuilder) -> None:
-    """Members with an empty subscription get no partitions, do not count in the division, and do not bump the epoch of
-    a group that has other members when they join."""
+    """Members with an empty subscription get no partitions and do not count in the division; if they join a group that
+    has other members, its epoch stays the same."""
     t = ask.topic("t", 4)
     for assignor in ("range", "uniform"):
         shape = Shape(ask, f"nothing {assignor}", assignor)

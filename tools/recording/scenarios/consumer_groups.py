@@ -274,8 +274,8 @@ def consumer_group_three(ask: ScenarioBuilder) -> None:
     level="must",
 )
 def consumer_group_static(ask: ScenarioBuilder) -> None:
-    """A static member that leaves with epoch -2 keeps its assignment until it returns, and its instance id is refused
-    to others with UNRELEASED_INSTANCE_ID or FENCED_INSTANCE_ID."""
+    """A static member that leaves with epoch -2 keeps its assignment until it returns; others with its instance id get
+    UNRELEASED_INSTANCE_ID or FENCED_INSTANCE_ID."""
     t = ask.topic("t", 4)
     group = Consumers(ask)
     one: dict[str, Any] = {"instance_id": "i1"}

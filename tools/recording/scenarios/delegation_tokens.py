@@ -97,8 +97,8 @@ def tokens_created(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-48 KIP-373 KafkaApis.handleCreateTokenRequest", EVERY_RELEASE)
 def tokens_refused(ask: ScenarioBuilder) -> None:
-    """CreateDelegationToken refuses renewers that are not users with INVALID_PRINCIPAL_TYPE, and other owners without
-    CREATE_TOKENS with DELEGATION_TOKEN_AUTHORIZATION_FAILED."""
+    """CreateDelegationToken returns INVALID_PRINCIPAL_TYPE for renewers that are not users, and
+    DELEGATION_TOKEN_AUTHORIZATION_FAILED for other owners if the requester has no CREATE_TOKENS right."""
     other = ask.unique("o")
     for v in ask.versions(CREATE):
         body: Step = {"renewers": [principal("a"), principal("g", "Group")], "max_lifetime_ms": -1}

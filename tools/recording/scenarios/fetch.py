@@ -68,8 +68,8 @@ def fetch_as_written(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-98 FetchRequest.isolationLevel")
 def fetch_isolation(ask: ScenarioBuilder) -> None:
-    """Without transactions, aborted_transactions is null with read_uncommitted and empty with read_committed, and an
-    unknown isolation level fails with UNKNOWN_SERVER_ERROR."""
+    """Without transactions, aborted_transactions is null for read_uncommitted and empty for read_committed; an unknown
+    isolation level fails with UNKNOWN_SERVER_ERROR."""
     t = ask.topic()
     ask.produce(t, batch(10))
     for version in (4, 7, 11, LAST):

@@ -39,8 +39,8 @@ def legacy_090_codecs(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-32 LogValidator.validateMessagesAndAssignOffsets", level="detail")
 def legacy_010_codecs(ask: ScenarioBuilder) -> None:
-    """A topic with format 1 stores batches of every format and codec as messages of format 1 with their timestamps, and
-    wrappers with relative offsets."""
+    """A topic with format 1 stores batches of every format and codec as messages of format 1; they keep their
+    timestamps, and wrappers have relative offsets."""
     for codec in ("none", "gzip", "snappy", "lz4"):
         t = ask.topic(codec, message_format_version="0.10.0")
         for magic, version in ((0, 1), (1, 2), (2, 7)):

@@ -90,8 +90,8 @@ def metadata_operations(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-700 KIP-919 AuthHelper.computeDescribeClusterResponse")
 def describe_cluster(ask: ScenarioBuilder) -> None:
-    """DescribeCluster returns the brokers of the cluster, and rejects the endpoint type of controllers with
-    MISMATCHED_ENDPOINT_TYPE and unknown types with UNSUPPORTED_ENDPOINT_TYPE."""
+    """DescribeCluster returns the brokers of the cluster, MISMATCHED_ENDPOINT_TYPE for the endpoint type of
+    controllers, and UNSUPPORTED_ENDPOINT_TYPE for unknown types."""
     for version in ask.versions("DescribeCluster"):
         body: Step = {"include_cluster_authorized_operations": False}
         ask.request(f"v{version}", "DescribeCluster", version, body)

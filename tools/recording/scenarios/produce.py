@@ -76,8 +76,8 @@ def producing(topic: str, records: object, partition: int = 0) -> Step:
 
 @scenario("LogValidator.validateRecord LogValidator.validateMessagesAndAssignOffsetsCompressed")
 def produce_bad_deltas(ask: ScenarioBuilder) -> None:
-    """Produce accepts an uncompressed batch with wrong offset deltas if count and last delta agree, and rejects a
-    compressed one with UNKNOWN_SERVER_ERROR."""
+    """Produce accepts an uncompressed batch with wrong offset deltas if count and last delta agree; for a compressed
+    one, it returns UNKNOWN_SERVER_ERROR."""
     t = ask.topic()
     for codec in ("none", "gzip"):
         shapes = {"gap": (0, 2), "twice": (0, 0), "backwards": (1, 0), "from one": (1, 2)}
@@ -332,8 +332,8 @@ def produce_control(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-107 ReplicaManager.appendRecords")
 def produce_after_delete(ask: ScenarioBuilder) -> None:
-    """Since version 5, Produce returns the log start offset, also after it was moved and with an INVALID_RECORD
-    error."""
+    """Since version 5, Produce returns the log start offset, even after it was moved, and together with an
+    INVALID_RECORD error."""
     t = ask.topic()
     ask.produce(t, batch(10, 20, 30))
     ask.delete_records(t, 2)

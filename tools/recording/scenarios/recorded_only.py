@@ -4,7 +4,7 @@ from tools.recording.definitions import recorded_only
 
 _TABLE = """\
 acl_fetch authorization must KafkaApis.handleFetchRequest AuthHelper.authorize: Fetch requires READ on the topic,
-  returns TOPIC_AUTHORIZATION_FAILED also for unknown topic names, and requires CLUSTER_ACTION from followers.
+  returns TOPIC_AUTHORIZATION_FAILED even for unknown topic names, and requires CLUSTER_ACTION from followers.
 api_versions_unsupported metadata must KIP-35 KIP-511 RequestContext.isUnsupportedApiVersionsRequest: ApiVersions in a
   version that the broker does not know is answered in version 0 with UNSUPPORTED_VERSION and the supported versions of
   ApiVersions.

@@ -122,7 +122,7 @@ def reassignment_errors(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-455 ReplicationControlManager.listPartitionReassignments", level="detail")
 def list_reassignments(ask: ScenarioBuilder) -> None:
-    """ListPartitionReassignments returns an empty list while no reassignment is in progress, also for unknown and
+    """ListPartitionReassignments returns an empty list while no reassignment is in progress, even for unknown and
     illegal topics."""
     t, n = ask.topic(partitions=2), ask.unknown_topic()
     for case, topics in (

@@ -31,7 +31,8 @@ def acls_without_authorizer(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-48 KafkaApis", CreateDelegationToken=1)
 def tokens_without_authentication(ask: ScenarioBuilder) -> None:
-    """Delegation tokens are refused on connections without authentication with DELEGATION_TOKEN_REQUEST_NOT_ALLOWED."""
+    """On connections without authentication, requests for delegation tokens return
+    DELEGATION_TOKEN_REQUEST_NOT_ALLOWED."""
     ask.each_version("CreateDelegationToken", {"v#: create": {"renewers": [], "max_lifetime_ms": -1}})
     ask.each_version("RenewDelegationToken", {"v#: renew": {"hmac": HMAC, "renew_period_ms": -1}})
     ask.each_version("ExpireDelegationToken", {"v#: expire": {"hmac": HMAC, "expiry_time_period_ms": -1}})

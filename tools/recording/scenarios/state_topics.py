@@ -48,8 +48,8 @@ def group_records(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-345 GroupCoordinatorRecordHelpers.newGroupMetadataRecord", EVERY_RELEASE, level="detail")
 def group_records_static(ask: ScenarioBuilder) -> None:
-    """The record of a classic group in __consumer_offsets has the instance ids and the timeouts of its members, also
-    for members that joined with JoinGroup 0."""
+    """The record of a classic group in __consumer_offsets has the instance ids and the timeouts of its members,
+    including those that joined with JoinGroup v0."""
     group = Classic(ask)
     group.enter("M1", "range:r", version=5, group_instance_id="i1")
     group.synced("$M1", 1, "$M1", group_instance_id="i1")

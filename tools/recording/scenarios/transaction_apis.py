@@ -98,8 +98,8 @@ def transactions_init(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-360 KIP-588 TransactionCoordinator.prepareInitProducerIdTransit", level="must", InitProducerId=3)
 def transactions_init_again(ask: ScenarioBuilder) -> None:
-    """InitProducerId with the current producer id and epoch bumps the epoch, and another epoch is fenced with
-    INVALID_PRODUCER_EPOCH in version 3 and PRODUCER_FENCED since version 4."""
+    """InitProducerId with the current producer id and epoch bumps the epoch; another epoch gets INVALID_PRODUCER_EPOCH
+    in version 3, and PRODUCER_FENCED since version 4."""
     for version in ask.versions("InitProducerId", 3):
         txn = Coordinated(ask, version)
 
@@ -352,8 +352,8 @@ def transactions_produce(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-98 KIP-890 ReplicaManager.handleProduceAppend")
 def transactions_produce_odd(ask: ScenarioBuilder) -> None:
-    """Produce rejects batches for an open transaction with another producer id, an older epoch or without a
-    transactional id, and in release 4.4 also with a newer epoch."""
+    """While a transaction is open, Produce rejects batches with another producer id, an older epoch or no transactional
+    id; in release 4.4, it also rejects a newer epoch."""
     t = ask.topic("t")
     txn = Coordinated(ask)
     txn.begun()

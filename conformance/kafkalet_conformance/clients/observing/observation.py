@@ -93,7 +93,7 @@ class Observation:
 
     @property
     def unchecked(self) -> int:
-        """The number of requests that were not checked, because they arrived faster than they could be judged.
+        """How many requests were not checked, because they arrived faster than they could be judged.
 
         After the first one, only the bytes of each request are checked: the rules for sequences need all requests.
         """
@@ -101,7 +101,7 @@ class Observation:
 
     @property
     def not_kept(self) -> int:
-        """The number of requests that were checked, but are missing in `requests`."""
+        """How many requests were checked, but are missing in `requests`."""
         return self._not_kept
 
     # Judging

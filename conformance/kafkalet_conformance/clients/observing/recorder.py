@@ -48,7 +48,7 @@ class Recorded:
         self.events: deque[Event] = deque()
         self.bytes_held = 0
         self.unchecked = 0
-        """The number of requests that were not kept."""
+        """How many requests were not kept."""
         self.number = 0
         self.positions: dict[int, int] = {}
         """The number of requests on each open connection."""

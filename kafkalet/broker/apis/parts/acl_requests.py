@@ -15,7 +15,7 @@ from kafkalet.protocol.errors import Code, DecodeError, KafkaError
 from kafkalet.tasks.task import pause
 
 BETWEEN_PAUSES = 500
-"""The number of ACLs that are compared with a filter between two pauses."""
+"""How many ACLs are compared with a filter between two pauses."""
 UNKNOWN = 0
 
 E = TypeVar("E", bound=IntEnum)

@@ -146,7 +146,7 @@ class FaultRule:
         """The number of the fault in its cluster, from 1 on, once it has been set."""
         self.fired = 0
         self.matched = 0
-        """The number of requests that matched the filters."""
+        """How many requests matched the filters."""
         self.seen: deque[str] = deque(maxlen=SEEN)
         """The matching requests."""
         self.misses: Counter[str] = Counter()

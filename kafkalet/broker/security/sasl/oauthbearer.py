@@ -97,7 +97,7 @@ def _parse(message: str) -> tuple[str, str]:
 def validator_of(
     module: LoginModule | None, handler: str | None, values: Mapping[str, str], clock: Clock, *, is_base64url: bool
 ) -> Validate:
-    """Return the validator of a listener, which the name of a Kafka class selects. Raises InvalidProperty.
+    """Return the validator of a listener, selected by the name of a Kafka class. Raises InvalidProperty.
 
     `handler` is the name of the class, and `values` are the properties of the listener. `module` has the options of
     unsecured tokens; `is_base64url` tells how the parts of these tokens are encoded.

@@ -54,7 +54,7 @@ def write_file(path: str, data: bytes) -> None:
 
 
 def address_of(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Return the IP address in a text, or None if the text is not an address."""
+    """Return the IP address in a string, or None if the string is not an address."""
     try:
         return ipaddress.ip_address(text)
     except ValueError:
@@ -62,7 +62,7 @@ def address_of(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | Non
 
 
 class Tool(Protocol):
-    """Creates keys and certificates, as texts in PEM. `directory` is for temporary files."""
+    """Creates keys and certificates, as strings in PEM format. `directory` is for temporary files."""
 
     def authority(self, directory: str, name: str) -> tuple[str, str]:
         """Return the key and the certificate of an authority."""
@@ -304,7 +304,7 @@ def _serial() -> str:
 
 
 class _Scratch:
-    """A directory for the files of one call of `openssl`, which is removed afterwards."""
+    """A temporary directory for the files of one call of `openssl`."""
 
     def __init__(self, directory: str) -> None:
         self._directory = tempfile.mkdtemp(prefix="scratch-", dir=directory)

@@ -33,7 +33,7 @@ class LimitedSocket(ssl.SSLSocket):
 
 
 def limit_handshake_messages(context: ssl.SSLContext) -> None:
-    """Shut down the connections of a context that exceed the limit."""
+    """Shut down connections of a context when they exceed the limit."""
     context.sslsocket_class = LimitedSocket
     callback = getattr(ssl.SSLContext.__mro__[1], "_msg_callback", None)
     if callback is not None:  # not that of ssl.SSLContext, which creates enumerations for each record

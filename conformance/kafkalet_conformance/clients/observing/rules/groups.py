@@ -77,7 +77,7 @@ class ClassicMembers(Rule):
         self._required: dict[tuple[int, str], tuple[Sent, str]] = {}
         """The last MEMBER_ID_REQUIRED response and its member id, keyed by connection and group."""
         self._consumers: set[str] = set()
-        """The groups of which a member uses the consumer protocol; their offsets have epochs instead of generations."""
+        """Groups with members that use the consumer protocol; their offsets have epochs instead of generations."""
 
     def sent(self, sent: Sent) -> Iterator[str | Remark]:
         if sent.place.position == 1 and sent.api is not Api.API_VERSIONS:

@@ -196,7 +196,7 @@ def _resent(what: str, earlier: _Content, content: _Content) -> Iterator[Remark]
 
 
 class InFlight(Rule):
-    """Counts the Produce requests of an idempotent producer that are in flight for the same partition."""
+    """Counts how many Produce requests of an idempotent producer are in flight for the same partition."""
 
     CLAIM = Claim(
         "in-flight",
@@ -223,7 +223,7 @@ class InFlight(Rule):
 
 
 def _batches(sent: Sent) -> Iterator[tuple[_Key, Batch]]:
-    """Yield the batches of a request that have sequence numbers."""
+    """Yield a request's batches that have sequence numbers."""
     request = sent.request
     if not isinstance(request, ProduceRequest) or sent.version < 3:
         return

@@ -25,7 +25,7 @@ _DOWNGRADE = Claim(
     "KIP-511, NetworkClient.handleApiVersionsResponse",
 )
 NOT_SERVED = "is not served"
-"""A part of the log message of a broker that closes a connection because of an unsupported API or version."""
+"""A part of the message that a broker logs when it closes a connection because of an unsupported API or version."""
 _SASL = (Api.SASL_HANDSHAKE, Api.SASL_AUTHENTICATE)
 
 
