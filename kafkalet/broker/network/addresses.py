@@ -25,7 +25,8 @@ class CannotListen(OSError):
     def at(cls, address: tuple[str, int], error: OSError) -> "CannotListen":
         refused = cls(*error.args)
         refused.address = address
-        refused.filename = f"{address[0]}:{address[1]}"
+        if error.errno is not None:  # its text is then "[Errno 98] Address already in use: '127.0.0.1:9092'"
+            refused.filename = f"{address[0]}:{address[1]}"
         return refused
 
 

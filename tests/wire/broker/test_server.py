@@ -108,7 +108,7 @@ def test_brokers_can_have_different_racks() -> None:
         cluster.broker(2).stop()
         cluster.broker(2).start()
         assert cluster._server.metadata.endpoints[2].rack == "b"
-    with pytest.raises(ValueError, match="1 racks for 2 brokers"):
+    with pytest.raises(ValueError, match="1 rack for 2 brokers"):
         kafkalet.Cluster(2, racks=["a"])
 
 
