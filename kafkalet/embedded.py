@@ -66,7 +66,7 @@ class EmbeddedCluster:
         self.timeout = timeout
         self._first_timeout = self.timeout
         self._turns: dict[str, int] = {}
-        """The number of times that a test has sent records without a key to each topic.
+        """How often a test has sent records without a key to each topic.
 
         It determines their next partition.
         """

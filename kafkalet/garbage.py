@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 NEW = 2_000
-"""The number of new objects that triggers a collection of the young generation (Python's default: 700)."""
+"""How many new objects trigger a collection of the young generation (Python's default: 700)."""
 WANTED = 50
-"""The number of middle-generation collections after which a full one runs as soon as the broker is idle."""
+"""After this many middle-generation collections, a full one runs as soon as the broker is idle."""
 FORCED = 5_000
 """The number of middle-generation collections (about 100 million new objects) after which a full one is forced."""
 LOOK_S = 1.0

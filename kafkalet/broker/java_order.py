@@ -118,7 +118,8 @@ def order_of_numbers(numbers: Sequence[int], slots: int) -> list[int]:
 def timeline_order(keys: Collection[str], peak: int) -> list[str]:
     """Take keys in insertion order and return them in the iteration order of a TimelineHashMap.
 
-    `peak` is the largest number of keys that the map has ever held, which determines its size because it never shrinks.
+    `peak` is the largest number of keys that the map has ever held. It determines the size of the map, which never
+    shrinks.
     """
     slots = 2
     for size in range(peak):

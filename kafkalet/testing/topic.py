@@ -55,7 +55,7 @@ Where = Callable[[Record], object]
 
 MAX_BATCH_RECORDS = 1_000_000
 SHOWN_RECORDS = 10
-"""The number of records that the message of a failed wait shows."""
+"""How many records the message of a failed wait shows."""
 COMPARED_RECORDS = 200
 """The number of records compared with the expected one, in addition to those with the same key or value."""
 

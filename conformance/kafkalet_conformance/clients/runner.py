@@ -28,7 +28,7 @@ KAFKA_VERSION = "4.4"
 TIMEOUT_S = 30.0
 JOBS = 2
 REQUESTS = 60
-"""The number of requests that a result keeps."""
+"""How many requests a result keeps."""
 LOG_LINES = 60
 HURRIED = ("retried-too-fast", "throttle-time")
 """The rules of the observer that are about the time between requests."""

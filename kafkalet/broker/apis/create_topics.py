@@ -39,7 +39,7 @@ UNAUTHORIZED = "Authorization failed."
 STRICT_QUOTA_SINCE = 6
 """From this version on, requests over the client's quota are refused. Earlier versions only throttle the client."""
 PARTITIONS_PER_TURN = 50
-"""The number of new partitions after which the handler yields to other requests."""
+"""After this many new partitions, the handler yields to other requests."""
 MAX_RECORDS = 10_000
 """The maximum size of a batch from Kafka's controller, with one record per topic, partition and property."""
 

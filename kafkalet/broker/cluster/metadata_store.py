@@ -87,7 +87,7 @@ class MetadataStore:
         """The encoded partitions of the topics, keyed by topic id."""
         self._lock = Lock()
         self._encoded = 0
-        """The number of times that the metadata has been encoded."""
+        """How often the metadata has been encoded."""
         self._written = 0
         """Which encoding was last written, counted in the same way."""
         make_directories(self.path, system)

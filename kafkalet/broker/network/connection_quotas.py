@@ -49,7 +49,7 @@ class ConnectionQuotas:
     def __init__(self, protected: str | None = None, windows: int = 11, window_ms: int = 1000) -> None:
         self.max_connections = MAX_INT
         self.by_host: dict[str, int] = {}
-        """The number of connections of each client address that has any."""
+        """How many connections each client address has, if any."""
         self.max_connection_creation_rate = MAX_INT
         self._protected = protected
         self._windows = windows

@@ -45,7 +45,7 @@ if TYPE_CHECKING:  # imported only if the listener uses TLS or SASL
 _LOG = logging.getLogger(__name__)
 
 ACCEPTS_PER_TURN = 64
-"""Number of clients that are accepted before open connections get a turn."""
+"""How many clients are accepted before open connections get a turn."""
 RETRY_ACCEPT_SECONDS = 0.5
 """Delay after the process has run out of descriptors. It ends early if any connection closes."""
 BACKLOG = 1024

@@ -32,8 +32,8 @@ STAGING = "_staging"
 
 
 class Covered(NamedTuple):
-    """The offsets that a run dumped from a partition, from `start` up to but not including `end`, and the number of
-    offsets that were lost before `start`."""
+    """The offsets that a run dumped from a partition, from `start` up to but not including `end`, and how many offsets
+    were lost before `start`."""
 
     topic: str
     partition: int

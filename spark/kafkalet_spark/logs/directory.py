@@ -44,7 +44,7 @@ from .running_broker import is_locked
 
 LEFT_ALONE = (formats.DELETE, formats.STRAY, formats.FUTURE)
 ATTEMPTS = 5
-"""The maximum number of times that a log is listed again because a segment has disappeared."""
+"""How often a log is listed again at most, because a segment has disappeared."""
 _SEGMENT = re.compile(r"(\d+)\.log(\.swap)?")
 _LISTINGS = 20
 MAX_OFFSET = (1 << 63) - 1

@@ -421,7 +421,7 @@ def rights_partitions_and_records(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-133 KIP-339 ConfigHelper", EVERY_RELEASE)
 def rights_topic_configurations(ask: ScenarioBuilder) -> None:
-    """Configurations of a topic are described with DESCRIBE_CONFIGS, which ALTER_CONFIGS implies, and changed with
+    """Describing the configuration of a topic needs DESCRIBE_CONFIGS, which ALTER_CONFIGS implies; changing it needs
     ALTER_CONFIGS."""
     rights = Rights(ask)
     kinds = {

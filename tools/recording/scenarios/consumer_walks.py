@@ -22,8 +22,8 @@ def walk(seed: int, assignor: str, with_classic: bool = False, with_topics: bool
     more = " and a member of the classic protocol" if with_classic else " and topics that grow" if with_topics else ""
     walk_of_seed.__name__ = name
     walk_of_seed.__doc__ = (
-        f"In random sequence {seed} of joins, heartbeats, commits and leaves with the {assignor} assignor{more}, each "
-        "answer follows from the state of the group that the earlier requests left."
+        f"With the {assignor} assignor{more}, each response in random sequence {seed} of joins, heartbeats, commits "
+        "and leaves follows from the earlier requests."
     )
     sources = "KIP-848 GroupMetadataManager.consumerGroupHeartbeat CurrentAssignmentBuilder.build"
     scenario(sources)(walk_of_seed)

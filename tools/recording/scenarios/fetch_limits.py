@@ -49,7 +49,7 @@ def fetch_both_limits(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-74 KIP-98 ReplicaManager.readFromLog")
 def fetch_committed_limits(ask: ScenarioBuilder) -> None:
-    """The limits of Fetch count the same with read_committed, and a partition without room for a batch is returned
+    """The limits of Fetch have the same effect with read_committed: a partition without room for a batch is returned
     without records.
     """
     t = ask.topic(partitions=2)

@@ -65,8 +65,8 @@ def fetching(version: int, *groups: tuple[str, tuple[Topic, ...] | None], **more
     level="must",
 )
 def offsets_every_version(ask: ScenarioBuilder) -> None:
-    """OffsetCommit since version 1 stores offsets that OffsetFetch since version 1 returns, and partitions without an
-    offset have offset -1 without an error."""
+    """OffsetCommit since version 1 stores offsets that OffsetFetch since version 1 returns; partitions without an
+    offset have offset -1 and no error."""
     t, u, n = ask.topic("t", 2), ask.topic("u"), ask.unknown_topic()
     group = Classic(ask).id
     offsets = Offsets(ask, group)

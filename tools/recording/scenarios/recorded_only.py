@@ -5,9 +5,9 @@ from tools.recording.definitions import recorded_only
 _TABLE = """\
 acl_fetch authorization must KafkaApis.handleFetchRequest AuthHelper.authorize: Fetch requires READ on the topic,
   returns TOPIC_AUTHORIZATION_FAILED even for unknown topic names, and requires CLUSTER_ACTION from followers.
-api_versions_unsupported metadata must KIP-35 KIP-511 RequestContext.isUnsupportedApiVersionsRequest: ApiVersions in a
-  version that the broker does not know is answered in version 0 with UNSUPPORTED_VERSION and the supported versions of
-  ApiVersions.
+api_versions_unsupported metadata must KIP-35 KIP-511 RequestContext.isUnsupportedApiVersionsRequest: If the
+  broker does not know the version of an ApiVersions request, it returns UNSUPPORTED_VERSION and the supported versions
+  of ApiVersions, in version 0.
 delete_records topics must KIP-107 Partition.deleteRecordsOnLeader: DeleteRecords moves the log start offset forward to
   the given offset or the high watermark, never backward, and returns OFFSET_OUT_OF_RANGE beyond it.
 down_disabled old_formats detail KIP-283 KafkaApis.maybeConvertFetchedData: With message.downconversion.enable=false,
@@ -30,9 +30,9 @@ fetch_waits fetch_limits must ReplicaManager.fetchMessages DelayedFetch: Fetch w
   min_bytes are available, then returns the available records, and caps min_bytes at max_bytes.
 fetch_woken_by_produce fetch_limits must DelayedFetch.tryComplete: A waiting fetch completes when a Produce request
   brings the records up to min_bytes, and not before.
-frames malformed_requests must NetworkReceive.readFrom SocketServer.processException: A broker closes the connection for
-  a frame size that is negative or too large, for empty frames, and for bytes that are not a Kafka request, and waits
-  for an incomplete frame.
+frames malformed_requests must NetworkReceive.readFrom SocketServer.processException: A broker closes the connection
+  after a frame size that is negative or too large, an empty frame, or bytes that are not a Kafka request; it waits for
+  the rest of an incomplete frame.
 legacy_090 old_formats detail KIP-32 UnifiedLog.fetchOffsetByTimestamp: In a topic with format 0, lookups by timestamp
   return UNSUPPORTED_FOR_MESSAGE_FORMAT, and fetches return messages without timestamps.
 lo_empty_topic list_offsets must KIP-79 UnifiedLog.fetchOffsetByTimestamp: ListOffsets on an empty partition returns

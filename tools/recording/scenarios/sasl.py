@@ -58,7 +58,7 @@ def usable(ask: ScenarioBuilder, case: str, conn: str) -> None:
 
 @scenario("KIP-43 KIP-152 KIP-368 SaslServerAuthenticator PlainSaslServer", level="must")
 def sasl_plain_tokens(ask: ScenarioBuilder) -> None:
-    """PLAIN accepts an identity, a user and a password between two zero bytes, where the identity is empty or the user;
+    """PLAIN accepts an identity, a user and a password, separated by zero bytes, if the identity is empty or the user;
     another token fails with SASL_AUTHENTICATION_FAILED, and the connection is closed."""
     for v in ends(ask.versions("SaslAuthenticate")):
         for number, (case, token) in enumerate(TOKENS.items()):

@@ -92,8 +92,8 @@ def group_static_ids(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-345 KIP-814 GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin", level="must")
 def group_static_two(ask: ScenarioBuilder) -> None:
-    """A static member that comes back with the same subscription keeps the assignment without a rebalance, and starts
-    one if its metadata changed."""
+    """A static member that comes back with the same subscription keeps the assignment without a rebalance; if its
+    metadata has changed, a rebalance starts."""
     latest = f"$M1{ask.versions('JoinGroup')[-1]}"
     group, both = Classic(ask), ("range", "roundrobin")
     group.enter("M1", *both, version=5, **I1)

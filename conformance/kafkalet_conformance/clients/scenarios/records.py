@@ -19,7 +19,7 @@ class Shape(NamedTuple):
 
     kind: str
     visible: int
-    """The number of records that a consumer gets from it."""
+    """How many records a consumer gets from it."""
     claim: str
     source: str
     isolation: str = "read_uncommitted"

@@ -31,7 +31,7 @@ Text = str | re.Pattern[str]
 """A name, which must be equal, or a pattern, which must match the whole name."""
 
 SEEN = 1000
-"""The number of matching requests that a fault remembers."""
+"""How many matching requests a fault remembers."""
 MISSES = 100
 """The number of different reasons why requests did not match that a fault remembers."""
 ITEMS = 5
@@ -173,7 +173,7 @@ class FaultRule:
 
     @property
     def expected(self) -> int:
-        """The number of times that the fault has to fire; otherwise, the test fails."""
+        """How often the fault has to fire; otherwise, the test fails."""
         return self.most or 1
 
     @property
