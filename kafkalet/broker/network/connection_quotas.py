@@ -109,7 +109,7 @@ class ConnectionQuotas:
         return listener.name == self._protected and len(self._listeners) > 1
 
     def _close_one(self, protected: Listener) -> None:
-        """Close the connection of another listener that has been idle longest."""
+        """Of the connections of other listeners, close the one that has been idle longest."""
         others = [each for listener in self._listeners if listener is not protected for each in listener.open]
         if others:
             oldest = min(others, key=lambda connection: connection.last_active_ms)

@@ -181,7 +181,7 @@ class Journal:
         return decode
 
     def _latest_blocks(self, requests: int) -> deque[_Block]:
-        """Return the blocks with this number of the latest requests, or all blocks."""
+        """Return the blocks that hold this many of the latest requests, or all blocks."""
         found: deque[_Block] = deque()
         for block in reversed(self._blocks):
             if requests <= 0:

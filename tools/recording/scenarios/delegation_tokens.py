@@ -133,7 +133,7 @@ def tokens_refused(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-48 DelegationTokenManager.filterToken", EVERY_RELEASE)
 def tokens_described(ask: ScenarioBuilder) -> None:
-    """DescribeDelegationToken returns the tokens of the owners and renewers that it names."""
+    """DescribeDelegationToken returns the tokens of the owners and renewers that the request names."""
     renewer = own_renewer(ask)
     Token(ask, 1, wanted(renewer, "admin", renewer), "create")
     for v in ask.versions(SEE):
@@ -149,7 +149,8 @@ def tokens_described(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-48 KIP-373 DelegationTokenManager.filterToken")
 def tokens_of_others_described(ask: ScenarioBuilder) -> None:
-    """DescribeDelegationToken shows tokens of others with DESCRIBE on the token, or DESCRIBE_TOKENS on the owner."""
+    """For tokens of other users, DescribeDelegationToken needs DESCRIBE on the token or DESCRIBE_TOKENS on the
+    owner."""
     other = ask.unique("o")
     Token(ask, 1, wanted() | owner(other), "create for another user", conn="main")
     see(ask, "without rights", [principal(other)])

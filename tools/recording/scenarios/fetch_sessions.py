@@ -173,8 +173,8 @@ def session_waits(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-227 KIP-516 FetchManager.newContext")
 def session_ids(ask: ScenarioBuilder) -> None:
-    """A session keeps an unknown topic id and returns UNKNOWN_TOPIC_ID for it, and FETCH_SESSION_TOPIC_ID_ERROR if
-    requests by name and by id are mixed."""
+    """A session keeps an unknown topic id and returns UNKNOWN_TOPIC_ID for it; if requests by name and by id are mixed,
+    it returns FETCH_SESSION_TOPIC_ID_ERROR."""
     t = ask.topic()
     ask.produce(t, batch(10))
     bogus = ask.let("bogus.id", "0f0f0f0f-1111-4222-8333-444455556666")

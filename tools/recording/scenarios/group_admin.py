@@ -43,8 +43,8 @@ def coordinator_find(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-430 KIP-1043 GroupMetadataManager.describeGroups", EVERY_RELEASE)
 def group_describe(ask: ScenarioBuilder) -> None:
-    """DescribeGroups returns state, protocol and members of a group in every state, and for an unknown group the state
-    Dead, since version 6 with GROUP_ID_NOT_FOUND."""
+    """DescribeGroups returns state, protocol and members of a group in every state; for an unknown group, it returns
+    the state Dead, and since version 6 the error GROUP_ID_NOT_FOUND."""
     t = ask.topic()
     group = Classic(ask)
 

@@ -225,8 +225,8 @@ def alter_replica_log_dirs(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-595 KIP-853 KafkaRaftClient.handleDescribeQuorumRequest", level="detail")
 def describe_quorum(ask: ScenarioBuilder) -> None:
-    """DescribeQuorum returns UNKNOWN_TOPIC_OR_PARTITION for every partition of the request, unless it names only that
-    of the cluster metadata."""
+    """DescribeQuorum returns UNKNOWN_TOPIC_OR_PARTITION for every partition of a request that names any other partition
+    than that of the cluster metadata."""
 
     def about(*wanted: tuple[str, list[int]]) -> Step:
         return {"topics": [{"topic_name": t, "partitions": [{"partition_index": p} for p in ps]} for t, ps in wanted]}

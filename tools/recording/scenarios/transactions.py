@@ -169,8 +169,8 @@ def txn_index_entries(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-98 KIP-74 ReplicaManager.readFromLog")
 def txn_limits(ask: ScenarioBuilder) -> None:
-    """The limits of Fetch count data and markers of transactions alike, with read_committed up to the last stable
-    offset."""
+    """The limits of Fetch apply alike to the data and the markers of transactions; with read_committed, Fetch ends at
+    the last stable offset."""
     t = ask.topic(partitions=2)
     for partition in range(2):
         producer = Transactional(ask, t, f"X{partition + 1}", partition)
@@ -194,7 +194,7 @@ def txn_limits(ask: ScenarioBuilder) -> None:
 @scenario("KIP-107 ProducerStateManager.onLogStartOffsetIncremented UnifiedLog.maybeIncrementFirstUnstableOffset")
 def txn_deleted_open(ask: ScenarioBuilder) -> None:
     """If records of an open transaction are deleted, the last stable offset moves to the log start offset, and in
-    release 4.4 to the start of the batch that has it."""
+    release 4.4 to the start of the batch that contains it."""
     t = ask.topic()
     producer = Transactional(ask, t, "X1")
     ask.produce(t, batch(5))  # 0

@@ -33,7 +33,7 @@ Text = str | re.Pattern[str]
 SEEN = 1000
 """How many matching requests a fault remembers."""
 MISSES = 100
-"""The number of different reasons why requests did not match that a fault remembers."""
+"""How many different reasons a fault remembers why requests did not match it."""
 ITEMS = 5
 """The number of items named in the text of a request."""
 
