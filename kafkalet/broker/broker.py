@@ -2,7 +2,7 @@
 
     Context ── broker ──┬── node            its replicas, configuration, metadata, clock     cluster/node.py
                         ├── controller      decisions for the whole cluster                  cluster/controller.py
-                        ├── coordinators    of groups and of transactions                    coordinators.py
+                        ├── coordinators    of groups, transactions and share partitions     coordinators.py
                         └── fetch sessions, telemetry, quotas; the other brokers
 
 The broker itself handles no connections: a `BrokerServer` adds the listener and the router.
@@ -32,6 +32,9 @@ if TYPE_CHECKING:  # imported on first use
     from .config.broker_config import BrokerConfig
     from .quotas.throttling import Throttling
     from .security.authorizer import Authorizer
+    from .share.coordinator import ShareCoordinator
+    from .share.persister import SharePersister
+    from .share.share_partitions import SharePartitions
     from .telemetry import Telemetry
     from .transactions.verification import Transactions
 
@@ -71,6 +74,8 @@ class Broker:
         """Enforces the client quotas; None until one is set."""
         self._telemetry: Telemetry | None = None
         self._transactions: Transactions | None = None
+        self._share_state: SharePersister | None = None
+        self._shares: SharePartitions | None = None
         node.observer = self
 
     @property
@@ -81,6 +86,28 @@ class Broker:
 
             self._telemetry = Telemetry(self.node.metadata, self.node.release)
         return self._telemetry
+
+    @property
+    def share_state(self) -> SharePersister:
+        """Stores what share groups have consumed, created on first use."""
+        if self._share_state is None:
+            from .share.persister import SharePersister
+
+            def coordinator(node_id: int) -> ShareCoordinator | None:
+                of_broker = self.coordinators.of_broker(node_id)
+                return None if of_broker is None else of_broker.share
+
+            self._share_state = SharePersister(self.controller, coordinator)
+        return self._share_state
+
+    @property
+    def shares(self) -> SharePartitions:
+        """The share partitions that members of share groups use, created on first use."""
+        if self._shares is None:
+            from .share.share_partitions import SharePartitions
+
+            self._shares = SharePartitions(self.node, self.share_state, self.controller)
+        return self._shares
 
     @property
     def transactions(self) -> Transactions:

@@ -1,5 +1,6 @@
 """The interface through which handlers and quotas use a client's connection."""
 
+from collections.abc import Callable
 from typing import Protocol
 
 from kafkalet.protocol.errors import ProtocolError
@@ -7,6 +8,9 @@ from kafkalet.protocol.errors import ProtocolError
 
 class Client(Protocol):
     """The connection on which a request arrived."""
+
+    when_closed: Callable[[], object] | None
+    """Called when the connection has closed; None until a handler sets it."""
 
     @property
     def is_closed(self) -> bool: ...

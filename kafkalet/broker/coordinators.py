@@ -1,6 +1,6 @@
-"""The group coordinator and the transaction coordinator of a broker, created on first use.
+"""The coordinators of a broker for groups, transactions and share partitions, created on first use.
 
-Groups and transactions are stored in partitions of internal topics; the leader of a partition coordinates them. The
+Their state is stored in partitions of internal topics; the leader of a partition coordinates what it stores. The
 state of a partition is loaded after the broker becomes its leader, and unloaded after another broker becomes its
 leader. Both happen in a separate call (`refresh`) soon after the election, or before that if a request needs the
 partition. So a coordinator never runs in the middle of an election.
@@ -16,12 +16,20 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.storage.failures import StorageFailed
 
 from .cluster.node import Node
-from .cluster.state_topics import CONSUMER_OFFSETS, STATE_TOPICS, TRANSACTION_STATE, StateTopic, partition_of
+from .cluster.state_topics import (
+    CONSUMER_OFFSETS,
+    SHARE_GROUP_STATE,
+    STATE_TOPICS,
+    TRANSACTION_STATE,
+    StateTopic,
+    partition_of,
+)
 
 if TYPE_CHECKING:  # imported with the first group or transaction
     from .cluster.state_log import StateLog
     from .groups.coordinator import GroupCoordinator
     from .groups.shard import Shard
+    from .share.coordinator import ShareCoordinator
     from .transactions.coordinator import TransactionCoordinator
     from .transactions.shard import Transaction
 
@@ -54,6 +62,7 @@ class Coordinators:
         self.of_broker = of_broker
         self._groups: GroupCoordinator | None = None
         self._transactions: TransactionCoordinator | None = None
+        self._share: ShareCoordinator | None = None
 
     @property
     def groups(self) -> GroupCoordinator:
@@ -76,6 +85,14 @@ class Coordinators:
             )
         return self._transactions
 
+    @property
+    def share(self) -> ShareCoordinator:
+        if self._share is None:
+            from .share.coordinator import ShareCoordinator
+
+            self._share = ShareCoordinator(self.node, partial(self.partition_for, SHARE_GROUP_STATE))
+        return self._share
+
     def loaded_group_shards(self) -> list[Shard]:
         """Return the shards of the groups that this broker coordinates."""
         return [] if self._groups is None else list(self._groups.shards())
@@ -87,15 +104,20 @@ class Coordinators:
     @property
     def made(self) -> list[Coordinator]:
         """The coordinators that have been created."""
-        return [coordinator for coordinator in (self._groups, self._transactions) if coordinator is not None]
+        every = (self._groups, self._transactions, self._share)
+        return [coordinator for coordinator in every if coordinator is not None]
 
     def _find(self, topic: str) -> Coordinator | None:
         """Return the coordinator for this internal topic, or None if it has not been created."""
-        return self._groups if topic == CONSUMER_OFFSETS.name else self._transactions
+        if topic == CONSUMER_OFFSETS.name:
+            return self._groups
+        return self._transactions if topic == TRANSACTION_STATE.name else self._share
 
     def of(self, topic: str) -> Coordinator:
         """Return the coordinator for this internal topic."""
-        return self.groups if topic == CONSUMER_OFFSETS.name else self.transactions
+        if topic == CONSUMER_OFFSETS.name:
+            return self.groups
+        return self.transactions if topic == TRANSACTION_STATE.name else self.share
 
     def partition_for(self, topic: StateTopic, key: str) -> int:
         """Return the partition of `topic` that a key maps to, after loading its state if necessary.
@@ -148,9 +170,11 @@ class Coordinators:
             coordinator.load(StateLog(partition, self.node.clock, self.node.purgatory))
 
     def partitions_deleted(self, topic: str, partitions: Collection[int]) -> None:
-        """Delete the committed offsets of deleted partitions."""
+        """Delete what is stored of deleted partitions: committed offsets, and the state of share partitions."""
         if self._groups is not None and topic not in STATE_TOPICS:
             self._groups.partitions_deleted(topic, partitions)
+        if self._share is not None and topic not in STATE_TOPICS:
+            self._share.topic_deleted()
 
     def load_all(self) -> None:
         """Load the state of an internal topic, from every non-empty partition that this broker leads."""

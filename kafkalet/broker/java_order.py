@@ -15,9 +15,9 @@ Source: java.lang.String.hashCode, java.util.HashMap, org.apache.kafka.timeline.
 org.apache.kafka.common.Uuid.hashCode.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -55,6 +55,11 @@ def uuid_hash(uuid: bytes) -> int:
     return halves >> 32 ^ halves & 0xFFFFFFFF
 
 
+def number_hash(number: int) -> int:
+    """Return Integer.hashCode as an unsigned number."""
+    return number & _MAX_UINT
+
+
 def grown(count: int, slots: int = _SMALLEST) -> int:
     """Return the number of slots of a HashMap after `count` keys have been inserted one by one."""
     while count * 4 > slots * 3:
@@ -84,6 +89,44 @@ def _power_of_two(least: int) -> int:
 def ordered(keys: Iterable[T], hash_of: Callable[[T], int], slots: int) -> list[T]:
     """Take keys in insertion order and return them in the iteration order of a HashMap with this number of slots."""
     return sorted(keys, key=lambda key: slot_of(hash_of(key), slots))
+
+
+class HashTable(Generic[T]):
+    """A HashSet, or the keys of a HashMap. It never shrinks."""
+
+    __slots__ = ("_first", "_hash_of", "_last", "_ranks", "_slots")
+
+    def __init__(self, hash_of: Callable[[T], int], slots: int = _SMALLEST, elements: Iterable[T] = ()) -> None:
+        self._hash_of = hash_of
+        self._ranks = {element: rank for rank, element in enumerate(dict.fromkeys(elements))}  # within a slot
+        self._slots = grown(len(self._ranks), slots)
+        self._first, self._last = 0, len(self._ranks)
+
+    def __len__(self) -> int:
+        return len(self._ranks)
+
+    def __contains__(self, element: object) -> bool:
+        return element in self._ranks
+
+    def __iter__(self) -> Iterator[T]:
+        """Return the elements in iteration order, as of now."""
+        ranks, hash_of, slots = self._ranks, self._hash_of, self._slots
+        return iter(sorted(ranks, key=lambda element: (slot_of(hash_of(element), slots), ranks[element])))
+
+    def add(self, element: T) -> None:
+        self._last += 1
+        self._ranks.setdefault(element, self._last)
+        self._slots = grown(len(self._ranks), self._slots)
+
+    def add_if_absent(self, element: T) -> None:
+        """Add a key with computeIfAbsent: as the first of its slot, after the table has grown."""
+        if len(self._ranks) * 4 > self._slots * 3:
+            self._slots *= 2
+        self._first -= 1
+        self._ranks.setdefault(element, self._first)
+
+    def discard(self, element: T) -> None:
+        self._ranks.pop(element, None)
 
 
 def order_of_strings(keys: Collection[str]) -> list[str]:

@@ -42,8 +42,8 @@ OPTIONS = (
     Option("--values", "FORMAT", "how values are shown (auto: text if it is printable, otherwise base64)"),
     Option(
         "--decoder", "NAME",
-        "decode records: offsets (__consumer_offsets), transactions (__transaction_state), metadata "
-        "(__cluster_metadata) or none (default: by the name of the directory)",
+        "decode records: offsets (__consumer_offsets), transactions (__transaction_state), share "
+        "(__share_group_state), metadata (__cluster_metadata) or none (default: by the name of the directory)",
     ),
     Option("--json", "", "print JSON Lines instead of tables; timestamps are in milliseconds"),
     Option("--help", "", "show this help and exit", aliases=("-h",)),

@@ -4,7 +4,7 @@
     reading.py          read-only files, and iteration over the entries of a .log
     kinds.py            what a file is, by its name
     rows.py             batches and records as rows of fields
-    internal_records.py records of __consumer_offsets, __transaction_state and __cluster_metadata
+    internal_records.py records of the internal topics
     small_files.py      indexes, snapshots, checkpoints and the other small files as rows
     overview.py         what a partition or a data directory contains
     segment_check.py    checks one segment with its indexes, in one pass

@@ -1,10 +1,11 @@
-"""The records of `__consumer_offsets`, `__transaction_state` and `__cluster_metadata` as fields.
+"""The records of the internal topics as fields.
 
-The keys of the first two begin with a version, which tells the type of the record; the values begin with their own
-version. A record of the metadata log has no key. Records that are not declared or cannot be decoded are shown as bytes.
+The keys of coordinators' records begin with a version, which tells the type of the record; the values begin with their
+own version. A record of the metadata log has no key. Records that are not declared or cannot be decoded are shown as
+bytes.
 
 Source: org.apache.kafka.tools.DumpLogSegments (--offsets-decoder, --transaction-log-decoder,
---cluster-metadata-decoder).
+--share-group-state-decoder, --cluster-metadata-decoder).
 """
 
 from __future__ import annotations
@@ -25,12 +26,14 @@ class Decoder(Enum):
     NONE = "none"
     OFFSETS = "offsets"
     TRANSACTIONS = "transactions"
+    SHARE = "share"
     METADATA = "metadata"
 
 
 DECODER_OF_TOPIC = {
     "__consumer_offsets": Decoder.OFFSETS,
     "__transaction_state": Decoder.TRANSACTIONS,
+    "__share_group_state": Decoder.SHARE,
     "__cluster_metadata": Decoder.METADATA,
 }
 
@@ -79,11 +82,19 @@ def _types(decoder: Decoder) -> dict[int, tuple[type[Message], type[Message]]]:
         from kafkalet.protocol.messages.transactions_topic import TransactionLogKey, TransactionLogValue
 
         return {0: (TransactionLogKey, TransactionLogValue)}
+    if decoder is Decoder.SHARE:
+        from kafkalet.protocol.messages import share_state_topic as share
+
+        return {
+            0: (share.ShareSnapshotKey, share.ShareSnapshotValue),
+            1: (share.ShareUpdateKey, share.ShareUpdateValue),
+        }
     from kafkalet.broker.groups.consumer.records import KEYS
+    from kafkalet.broker.groups.share.records import KEYS as SHARE_KEYS
     from kafkalet.protocol.messages import offsets_topic as topic
 
     commit = (topic.OffsetCommitKey, topic.OffsetCommitValue)
-    return {0: commit, 1: commit, 2: (topic.GroupMetadataKey, topic.GroupMetadataValue), **KEYS}
+    return {0: commit, 1: commit, 2: (topic.GroupMetadataKey, topic.GroupMetadataValue), **KEYS, **SHARE_KEYS}
 
 
 def _metadata_record(record: Record) -> Decoded | None:

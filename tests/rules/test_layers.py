@@ -46,6 +46,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "security",  # who a client is and what it may do, by properties and ACLs
         "quotas",  # how much a client may do
         "cluster",  # the metadata, and the replicas of a broker; has the ACLs and the quotas
+        "share",  # what share groups consume: records in flight, and their state in a partition of the cluster
         "groups",  # the coordinator of groups: state in a partition of the cluster
         "transactions",  # their coordinator; a commit of offsets ends in a group
         "coordinators repetitions telemetry",  # the parts of a broker that handlers use
@@ -59,7 +60,12 @@ FLOORS: dict[str, tuple[str, ...]] = {
     ),
     "kafkalet.broker.apis": ("parts",),
     "kafkalet.broker.cluster": ("kraft",),
-    "kafkalet.broker.groups": ("assignors", "classic", "consumer"),  # consumer groups may have classic members
+    "kafkalet.broker.groups": (
+        "assignors",
+        "modern",  # what consumer groups and share groups have in common
+        "classic share",
+        "consumer",  # may have classic members
+    ),
     "kafkalet.broker.network": ("faults",),  # act on requests and connections, which do not know them
     "kafkalet.broker.security": ("tls", "sasl"),  # tokens are signed with keys that TLS reads
     "kafkalet_conformance": (

@@ -8,6 +8,7 @@ Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.consumerGroup
 """
 
 from kafkalet.broker.apis.parts.authorized_operations import authorized_operations
+from kafkalet.broker.apis.parts.error_texts import HIDDEN_TOPICS
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.consumer.group import consumer_group, runs_consumer_groups
 from kafkalet.broker.security.acl import Operation, ResourceType
@@ -17,8 +18,6 @@ from kafkalet.protocol.messages.consumer_group_describe import (
     ConsumerGroupDescribeResponse,
 )
 from kafkalet.tasks.task import pause
-
-HIDDEN_TOPICS = "The group has described topic(s) that the client is not authorized to describe."
 
 
 async def handle(request: ConsumerGroupDescribeRequest, context: Context) -> ConsumerGroupDescribeResponse:

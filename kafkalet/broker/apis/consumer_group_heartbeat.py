@@ -5,13 +5,15 @@ v1  adds subscriptions by regular expression; members choose their own ids (KIP-
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.consumerGroupHeartbeat.
 """
 
+from kafkalet.broker.apis.parts.requirements import need, need_text
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.checked_regexes import LONG_EXPRESSION
 from kafkalet.broker.groups.consumer.group import assignors, consumer_group, existing_group, runs_consumer_groups
 from kafkalet.broker.groups.consumer.heartbeat import Sender, heartbeat
 from kafkalet.broker.groups.consumer.leaving import leave, schedule_classic_session_timeouts
-from kafkalet.broker.groups.consumer.members import JOINING, LEAVING, LEAVING_FOR_A_RESTART
+from kafkalet.broker.groups.consumer.members import LEAVING_FOR_A_RESTART
 from kafkalet.broker.groups.consumer.migration import group_to_join
+from kafkalet.broker.groups.modern.members import JOINING, LEAVING
 from kafkalet.broker.java_order import order_of_strings
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
@@ -63,18 +65,18 @@ def _check(request: Request, context: Context) -> None:
     """Raise INVALID_REQUEST if a required field is missing, or UNSUPPORTED_ASSIGNOR for an unknown assignor."""
     epoch = request.member_epoch
     if context.version >= 1 or epoch > 0 or epoch == LEAVING:
-        _not_blank(request.member_id, "MemberId can't be empty.")
-    _not_blank(request.group_id, "GroupId can't be empty.")
-    _not_blank(request.instance_id, "InstanceId can't be empty.")
-    _not_blank(request.rack_id, "RackId can't be empty.")
+        need_text(request.member_id, "MemberId can't be empty.")
+    need_text(request.group_id, "GroupId can't be empty.")
+    need_text(request.instance_id, "InstanceId can't be empty.")
+    need_text(request.rack_id, "RackId can't be empty.")
     if epoch == JOINING:
-        _need(request.rebalance_timeout_ms != -1, "RebalanceTimeoutMs must be provided in first request.")
-        _need(request.topic_partitions == [], "TopicPartitions must be empty when (re-)joining.")
-        _need(*_subscribes(request, context))
+        need(request.rebalance_timeout_ms != -1, "RebalanceTimeoutMs must be provided in first request.")
+        need(request.topic_partitions == [], "TopicPartitions must be empty when (re-)joining.")
+        need(*_subscribes(request, context))
     elif epoch == LEAVING_FOR_A_RESTART:
-        _need(request.instance_id is not None, "InstanceId can't be null.")
+        need(request.instance_id is not None, "InstanceId can't be null.")
     else:
-        _need(epoch >= LEAVING_FOR_A_RESTART, "MemberEpoch is invalid.")
+        need(epoch >= LEAVING_FOR_A_RESTART, "MemberEpoch is invalid.")
     supported = assignors(context.node)
     if request.server_assignor is not None and request.server_assignor not in supported:
         raise KafkaError(
@@ -92,15 +94,3 @@ def _subscribes(request: Request, context: Context) -> tuple[bool, str]:
             "Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when (re-)joining.",
         )
     return bool(request.subscribed_topic_names), "SubscribedTopicNames must be set in first request."
-
-
-def _not_blank(text: str | None, otherwise: str) -> None:
-    _need(text is None or text.strip(_JAVA_BLANKS) != "", otherwise)
-
-
-_JAVA_BLANKS = "".join(map(chr, range(33)))  # the characters that Java's String.trim strips
-
-
-def _need(condition: bool, otherwise: str) -> None:
-    if not condition:
-        raise KafkaError(Code.INVALID_REQUEST, otherwise)

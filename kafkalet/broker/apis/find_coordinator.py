@@ -1,8 +1,8 @@
-"""FindCoordinator v0-6: find the coordinator of a group or a transactional id.
+"""FindCoordinator v0-6: find the coordinator of a group, a transactional id or a share partition.
 
 v1  adds transactional ids and the error message (KIP-98)
 v4  accepts several keys in one request (KIP-699)
-v6  adds share partitions (KIP-932), which kafkalet does not support
+v6  adds share partitions, with the key group:topicId:partition (KIP-932); only brokers may look them up
 
 Each key maps to a partition of an internal topic, and the leader of that partition is the coordinator. The first
 request creates the internal topic. Kafka returns COORDINATOR_NOT_AVAILABLE until its controller has created the topic;
@@ -14,7 +14,13 @@ Source: kafka.server.KafkaApis.handleFindCoordinatorRequest.
 from functools import partial
 
 from kafkalet.broker.cluster.metadata import Endpoint, TopicState
-from kafkalet.broker.cluster.state_topics import CONSUMER_OFFSETS, TRANSACTION_STATE, StateTopic, partition_of
+from kafkalet.broker.cluster.state_topics import (
+    CONSUMER_OFFSETS,
+    SHARE_GROUP_STATE,
+    TRANSACTION_STATE,
+    StateTopic,
+    partition_of,
+)
 from kafkalet.broker.context import Context
 from kafkalet.broker.security.acl import CLUSTER_NAME, Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
@@ -58,11 +64,11 @@ async def _find(key: str, key_type: int, context: Context) -> tuple[Endpoint, Ka
         return NO_ENDPOINT, refusal
     try:
         wanted = TOPICS.get(key_type)
+        if key_type == SHARE and context.version >= SHARE_SINCE:
+            wanted, key = SHARE_GROUP_STATE, _share_partition(key, context)
         if wanted is None:
-            is_share = key_type == SHARE and context.version >= SHARE_SINCE
-            if is_share and context.release.has_unavailable_share_coordinators:
-                raise KafkaError(Code.COORDINATOR_NOT_AVAILABLE, "")
-            raise KafkaError(Code.INVALID_REQUEST, f"Unknown coordinator type received: {key_type}")
+            is_known = key_type == SHARE and context.version >= SEVERAL_KEYS_SINCE
+            raise KafkaError(Code.INVALID_REQUEST, "" if is_known else f"Unknown coordinator type received: {key_type}")
         topic = context.metadata.topics.get(wanted.name) or await _created(wanted, key, context)
         leader = topic.partitions[partition_of(key, len(topic.partitions))].leader
         endpoint = context.endpoints((leader,)).get(leader)
@@ -76,6 +82,20 @@ async def _find(key: str, key_type: int, context: Context) -> tuple[Endpoint, Ka
         if error.code != Code.INVALID_REQUEST:
             error = KafkaError(Code.COORDINATOR_NOT_AVAILABLE, error.message)
         return NO_ENDPOINT, error
+
+
+def _share_partition(key: str, context: Context) -> str:
+    """Return the key of a share partition in Kafka's form. Raises INVALID_REQUEST if there is none."""
+    if context.release.has_unavailable_share_coordinators:
+        raise KafkaError(Code.COORDINATOR_NOT_AVAILABLE, "")
+    from kafkalet.broker.share.coordinator import coordinator_key, parse_coordinator_key
+
+    try:
+        if context.release.coordinates_share_groups:
+            return coordinator_key(parse_coordinator_key(key))
+    except ValueError:
+        pass
+    raise KafkaError(Code.INVALID_REQUEST, "")
 
 
 async def _created(wanted: StateTopic, key: str, context: Context) -> TopicState:

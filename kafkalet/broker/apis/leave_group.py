@@ -10,7 +10,6 @@ Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.leaveGroup, L
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.classic_protocol import leave
 from kafkalet.broker.security.acl import Operation, ResourceType
-from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 
 SEVERAL_MEMBERS_SINCE = 3
@@ -22,11 +21,5 @@ def handle(request: LeaveGroupRequest, context: Context) -> LeaveGroupResponse:
     group = shard.groups.get(request.group_id)
     many = context.version >= SEVERAL_MEMBERS_SINCE
     leaving = request.members if many else [LeaveGroupRequest.Member(member_id=request.member_id)]
-    left = [_unknown(member) for member in leaving] if group is None else leave(group, leaving)
+    left = leave(group, leaving)
     return LeaveGroupResponse(members=left) if many else LeaveGroupResponse(error_code=left[0].error_code)
-
-
-def _unknown(member: LeaveGroupRequest.Member) -> LeaveGroupResponse.Member:
-    return LeaveGroupResponse.Member(
-        member_id=member.member_id, group_instance_id=member.group_instance_id, error_code=Code.UNKNOWN_MEMBER_ID
-    )

@@ -19,6 +19,8 @@ from kafkalet.protocol.messages.update_features import UpdateFeaturesRequest, Up
 Update = UpdateFeaturesRequest.FeatureUpdate
 Answer = UpdateFeaturesResponse.Result
 
+SHARE = "share.version"
+
 
 def handle(request: UpdateFeaturesRequest, context: Context) -> UpdateFeaturesResponse:
     context.require_on_cluster(Operation.ALTER)
@@ -32,11 +34,14 @@ def handle(request: UpdateFeaturesRequest, context: Context) -> UpdateFeaturesRe
         message = f"The update failed for all features since the following feature had an error: {error.message}"
         return UpdateFeaturesResponse(error_code=error.code, error_message=message)
     if not request.validate_only:
-        eligible_leaders = features.level(ELIGIBLE_LEADERS)
+        eligible_leaders, share_groups = features.level(ELIGIBLE_LEADERS), features.level(SHARE)
         for update in request.feature_updates:
             features.change(update.feature, update.max_version_level)
         if features.level(ELIGIBLE_LEADERS) > eligible_leaders:
             _keep_min_isr_in_cluster(context)
+        if share_groups and not features.level(SHARE):  # SharePartitionManager.onShareVersionToggle
+            for broker in context.broker.brokers.values():
+                broker.shares.close()
         context.controller.save()
     # Kafka builds each result from an error code, so a successful result has the message of the code NONE.
     answers = [Answer(feature=update.feature, error_message="NONE") for update in request.feature_updates]

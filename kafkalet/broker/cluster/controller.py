@@ -406,6 +406,17 @@ class Controller:
             self.reconfigure(topic)
             self.save()
 
+    def change_properties(self, kept: dict[str, dict[str, str]], name: str, config: dict[str, str]) -> None:
+        """Replace the properties of a group or a metrics subscription in `kept`; without properties, it is removed."""
+        with self.changes.begin() as change:
+            before = dict(kept)
+            change.undo(lambda: kept.update(before))
+            change.undo(kept.clear)
+            if config:
+                kept[name] = config
+            else:
+                kept.pop(name, None)
+
     def reconfigure(self, topic: TopicState) -> None:
         """Apply the configuration of a topic to its logs."""
         for node in self.nodes.values():

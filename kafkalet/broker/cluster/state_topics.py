@@ -2,6 +2,7 @@
 
     __consumer_offsets     groups and committed offsets, by group id
     __transaction_state    transactions, by transactional id
+    __share_group_state    what share groups have consumed, by group id, topic id and partition
 
 The leader of a key's partition is its coordinator. The topics are created when a client first looks up a coordinator.
 If their replication factor is not configured, it is Kafka's default or the number of brokers, whichever is smaller, so
@@ -63,10 +64,35 @@ def _transaction_state(config: BrokerConfig, brokers: int) -> NewTopic:
     return NewTopic(TRANSACTION_STATE.name, config.transaction_state_log_num_partitions, properties, replication_factor)
 
 
+def _share_group_state(config: BrokerConfig, brokers: int) -> NewTopic:
+    replication_factor = _at_most(
+        brokers,
+        config,
+        "share.coordinator.state.topic.replication.factor",
+        config.share_coordinator_state_topic_replication_factor,
+    )
+    min_isr = _at_most(
+        replication_factor,
+        config,
+        "share.coordinator.state.topic.min.isr",
+        config.share_coordinator_state_topic_min_isr,
+    )
+    properties = {
+        "cleanup.policy": "delete",
+        "compression.type": "producer",
+        "min.insync.replicas": str(min_isr),
+        "retention.ms": "-1",
+        "segment.bytes": str(config.share_coordinator_state_topic_segment_bytes),
+    }
+    partitions = config.share_coordinator_state_topic_num_partitions
+    return NewTopic(SHARE_GROUP_STATE.name, partitions, properties, replication_factor)
+
+
 CONSUMER_OFFSETS = StateTopic("__consumer_offsets", _consumer_offsets)
 TRANSACTION_STATE = StateTopic("__transaction_state", _transaction_state)
+SHARE_GROUP_STATE = StateTopic("__share_group_state", _share_group_state)
 
-STATE_TOPICS = {topic.name: topic for topic in (CONSUMER_OFFSETS, TRANSACTION_STATE)}
+STATE_TOPICS = {topic.name: topic for topic in (CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_GROUP_STATE)}
 
 
 def partition_of(key: str, partitions: int) -> int:

@@ -159,6 +159,21 @@ class BrokerProperties:
         "Segment size of __transaction_state in bytes.", least=1)
     transaction_state_log_min_isr = integer("transaction.state.log.min.isr", 2,
         "Minimum number of in-sync replicas of __transaction_state.", least=1)
+    share_coordinator_state_topic_num_partitions = integer("share.coordinator.state.topic.num.partitions", 50,
+        "Number of partitions of __share_group_state, the topic for the records that share groups have consumed.",
+        least=1, since=(4, 0))
+    share_coordinator_state_topic_replication_factor = short("share.coordinator.state.topic.replication.factor", 3,
+        "Replication factor of __share_group_state. If unset, it does not exceed the number of brokers.", least=1,
+        since=(4, 0))
+    share_coordinator_state_topic_segment_bytes = integer("share.coordinator.state.topic.segment.bytes", 100 << 20,
+        "Segment size of __share_group_state in bytes.", least=1, since=(4, 0))
+    share_coordinator_state_topic_min_isr = short("share.coordinator.state.topic.min.isr", 2,
+        "Minimum number of in-sync replicas of __share_group_state.", least=1, since=(4, 0))
+    share_coordinator_snapshot_update_records_per_snapshot = integer(
+        "share.coordinator.snapshot.update.records.per.snapshot", 500,
+        "Number of updates of a share partition in __share_group_state between two snapshots.", since=(4, 0))
+    share_coordinator_write_timeout_ms = integer("share.coordinator.write.timeout.ms", 5000,
+        "Time that the share coordinator waits for the replicas of __share_group_state.", least=1, since=(4, 0))
 
     # classic groups; in Kafka, the initial rebalance delay is 3 s, too long for most tests
     group_initial_rebalance_delay_ms = integer("group.initial.rebalance.delay.ms", 0,
@@ -211,6 +226,35 @@ class BrokerProperties:
     group_consumer_regex_refresh_interval_ms = integer("group.consumer.regex.refresh.interval.ms", 600_000,
         "Interval at which regular expressions of consumer groups are matched against the topics again.",
         least=10_000, is_hidden=True)
+
+    # share groups
+    group_share_session_timeout_ms = integer("group.share.session.timeout.ms", 45_000,
+        "Time without a heartbeat after which a member is removed from a share group.", least=1, since=(3, 0))
+    group_share_heartbeat_interval_ms = integer("group.share.heartbeat.interval.ms", 5000,
+        "Heartbeat interval that the broker prescribes for members of share groups.", least=1, since=(3, 0))
+    group_share_max_size = integer("group.share.max.size", 200,
+        "Maximum number of members of a share group.", least=1, since=(3, 0), before={(4, 0): {"type": Type.SHORT}})
+    group_share_assignment_interval_ms = integer("group.share.assignment.interval.ms", 1000,
+        "Minimum time between two target assignments of a share group.", least=0,
+        update=Update.CLUSTER_WIDE, since=(4, 1))
+    group_share_initialize_retry_interval_ms = integer("group.share.initialize.retry.interval.ms", 30_000,
+        "Time after which the group coordinator tries again to initialize share partitions.", least=1, is_hidden=True)
+    errors_deadletterqueue_topic_name_prefix = text("errors.deadletterqueue.topic.name.prefix", "dlq.",
+        "The beginning of the names of all dead letter queues of share groups.", update=Update.CLUSTER_WIDE,
+        since=(4, 4))
+    errors_deadletterqueue_auto_create_topics_enable = boolean(
+        "errors.deadletterqueue.auto.create.topics.enable", False,
+        "Creates the dead letter queue of a share group when it is needed.", update=Update.CLUSTER_WIDE, since=(4, 4))
+    group_share_record_lock_duration_ms = integer("group.share.record.lock.duration.ms", 30_000,
+        "Time for which records are locked for the member of a share group that has acquired them.", least=1,
+        since=(3, 0))
+    group_share_delivery_count_limit = integer("group.share.delivery.count.limit", 5,
+        "Maximum number of deliveries of a record to a share group.", least=2, since=(3, 0))
+    group_share_partition_max_record_locks = integer("group.share.partition.max.record.locks", 2000,
+        "Maximum number of records of a partition that are in flight in a share group.", least=100, since=(3, 0),
+        before={(4, 1): {"default": "200"}})
+    group_share_max_share_sessions = integer("group.share.max.share.sessions", 2000,
+        "Maximum number of share sessions of a broker.", least=1, since=(4, 1))
 
     # quotas
     quota_window_num = integer("quota.window.num", 11,
@@ -300,11 +344,12 @@ READ_AS_GIVEN: Mapping[str, Declaration] = {
         ),
         *(
             Declaration(
-                Property(f"group.consumer.{bound}.{name}", Type.INT, default),
-                f"{word} of the group property consumer.{name}.",
+                Property(f"group.{kind}.{bound}.{name}", Type.INT, default),
+                f"{word} of the group property {kind}.{name}.",
                 "given",
                 since=since,
             )
+            for kind in ("consumer", "share")
             for name, since, least, most in _BOUNDS_OF_GROUPS
             for bound, word, default in (("min", "Minimum", least), ("max", "Maximum", most))
         ),

@@ -31,18 +31,33 @@ from kafkalet.protocol.errors import Code, KafkaError
 from .broker_config import BrokerConfig
 from .broker_properties import BROKER_PROPERTIES
 from .catalog import known_property
+from .dynamic import GROUP_KINDS
 from .entries import UNKNOWN_TYPE, Entry, Source, SynonymEntry
 from .without_effect import declarations
 
 _DURATION = re.compile(
-    r"[+-]?P(?=.)([+-]?\d+D)?(T(?=.)([+-]?\d+H)?([+-]?\d+M)?([+-]?\d+([.,]\d{0,9})?S)?)?", re.IGNORECASE
+    r"([+-])?P(?=.)(?:([+-]?\d+)D)?(?:T(?=.)(?:([+-]?\d+)H)?(?:([+-]?\d+)M)?(?:([+-]?\d+(?:[.,]\d{0,9})?)S)?)?",
+    re.IGNORECASE,
 )
+_DAY_MS = 24 * 3_600_000
+
+
+def duration_ms(text: str) -> int | None:
+    """Return a duration such as P1DT2H3M4.5S in milliseconds, or None if it is malformed (java.time.Duration.parse)."""
+    found = _DURATION.fullmatch(text)
+    if found is None:
+        return None
+    sign, days, hours, minutes, seconds = found.groups()
+    milliseconds = int(days or 0) * _DAY_MS + int(hours or 0) * 3_600_000 + int(minutes or 0) * 60_000
+    milliseconds += int(float((seconds or "0").replace(",", ".")) * 1000)
+    return -milliseconds if sign == "-" else milliseconds
 
 
 def _offset_reset(name: str, value: Value) -> None:
     """earliest, latest, or by_duration: followed by a duration such as PT1H."""
     kind, _, duration = str(value).partition(":")
-    if value in ("earliest", "latest") or (kind == "by_duration" and _DURATION.fullmatch(duration)):
+    past_ms = duration_ms(duration) if kind == "by_duration" else None
+    if value in ("earliest", "latest") or (past_ms is not None and past_ms >= 0):
         return
     raise InvalidProperty(
         name,
@@ -80,15 +95,24 @@ def _bounded(name: str, since: Version, check: Check, documentation: str = "") -
     return GroupProperty(row, broker, f"{prefix}min.{rest}", f"{prefix}max.{rest}")
 
 
-def _of_broker(name: str, type_: Type, check: Check | None = None) -> GroupProperty:
+def _of_broker(name: str, type_: Type, check: Check | None = None, since: Version = (4, 2)) -> GroupProperty:
     broker = f"group.{name}"
-    return GroupProperty(Declaration(Property(name, type_, _BROKER_DEFAULTS[broker], check), since=(4, 2)), broker)
+    return GroupProperty(Declaration(Property(name, type_, _BROKER_DEFAULTS[broker], check), since=since), broker)
 
 
 def _own(
-    name: str, type_: Type, default: str, since: Version, check: Check | None = None, broker: str | None = None
+    name: str,
+    type_: Type,
+    default: str,
+    since: Version,
+    check: Check | None = None,
+    broker: str | None = None,
+    documentation: str = "",
 ) -> GroupProperty:
-    return GroupProperty(Declaration(Property(name, type_, default, check), since=since), broker)
+    affects = name.replace(".", "_") if documentation else ""
+    return GroupProperty(
+        Declaration(Property(name, type_, default, check), documentation, affects, since=since), broker
+    )
 
 
 # fmt: off
@@ -99,25 +123,36 @@ GROUP_PROPERTIES = (
         "Heartbeat interval that the broker prescribes for members of the group."),
     _bounded("consumer.assignment.interval.ms", (4, 2), at_least(0),
         "Minimum time between two target assignments of the group."),
-    _bounded("share.session.timeout.ms", (4, 0), at_least(1)),
-    _bounded("share.heartbeat.interval.ms", (4, 0), at_least(1)),
-    _bounded("share.record.lock.duration.ms", (4, 0), at_least(1000)),
-    _bounded("share.delivery.count.limit", (4, 2), at_least(2)),
-    _bounded("share.partition.max.record.locks", (4, 2), between(100, 10_000)),
-    _bounded("share.assignment.interval.ms", (4, 2), at_least(0)),
-    _own("share.auto.offset.reset", Type.STRING, "latest", (4, 0), _offset_reset),
+    _bounded("share.session.timeout.ms", (4, 0), at_least(1),
+        "Time without a heartbeat after which a member is removed from the share group."),
+    _bounded("share.heartbeat.interval.ms", (4, 0), at_least(1),
+        "Heartbeat interval that the broker prescribes for members of the share group."),
+    _bounded("share.record.lock.duration.ms", (4, 0), at_least(1000),
+        "Time for which records are locked for the member that has acquired them."),
+    _bounded("share.delivery.count.limit", (4, 2), at_least(2),
+        "Maximum number of deliveries of a record to the share group."),
+    _bounded("share.partition.max.record.locks", (4, 2), between(100, 10_000),
+        "Maximum number of records of a partition that are in flight in the share group."),
+    _bounded("share.assignment.interval.ms", (4, 2), at_least(0),
+        "Minimum time between two target assignments of the share group."),
+    _own("share.auto.offset.reset", Type.STRING, "latest", (4, 0), _offset_reset,
+        documentation="Where a new share group begins to read."),
     _own("share.isolation.level", Type.STRING, "read_uncommitted", (4, 1),
-        one_of("read_committed", "read_uncommitted")),
-    _own("share.renew.acknowledge.enable", Type.BOOLEAN, "true", (4, 2)),
+        one_of("read_committed", "read_uncommitted"),
+        documentation="Whether the share group gets records of open and aborted transactions."),
+    _own("share.renew.acknowledge.enable", Type.BOOLEAN, "true", (4, 2),
+        documentation="Allows members to renew the locks of their records."),
     _bounded("streams.session.timeout.ms", (4, 1), at_least(1)),
     _bounded("streams.heartbeat.interval.ms", (4, 1), at_least(1)),
     _bounded("streams.assignment.interval.ms", (4, 2), at_least(0)),
     _of_broker("streams.num.standby.replicas", Type.INT, at_least(0)),
     _of_broker("streams.initial.rebalance.delay.ms", Type.INT, at_least(0)),
     _own("streams.assignor.name", Type.STRING, "sticky", (4, 4), broker="group.streams.assignors"),
-    _of_broker("streams.rack.aware.assignment.tags", Type.LIST),
-    _own("errors.deadletterqueue.topic.name", Type.STRING, "", (4, 4)),
-    _own("errors.deadletterqueue.copy.record.enable", Type.BOOLEAN, "false", (4, 4)),
+    _of_broker("streams.rack.aware.assignment.tags", Type.LIST, since=(4, 4)),
+    _own("errors.deadletterqueue.topic.name", Type.STRING, "", (4, 4),
+        documentation="Topic for the records that cannot be delivered to the share group."),
+    _own("errors.deadletterqueue.copy.record.enable", Type.BOOLEAN, "false", (4, 4),
+        documentation="Copies the keys and values of these records."),
 )
 # fmt: on
 
@@ -140,18 +175,35 @@ def check(texts: Mapping[str, str], config: BrokerConfig) -> None:
     for name, value in values.items():
         if reason := _out_of_bounds(known[name], value, config):
             raise KafkaError(Code.INVALID_CONFIG, reason)
+    for kind in GROUP_KINDS:
+        session, heartbeat = f"{kind}.session.timeout.ms", f"{kind}.heartbeat.interval.ms"
+        if session in values or heartbeat in values:
+            session_ms, heartbeat_ms = (
+                cast(int, values[name]) if name in values else _broker_number(f"group.{name}", config)
+                for name in (session, heartbeat)
+            )
+            if session_ms <= heartbeat_ms:
+                raise KafkaError(Code.INVALID_CONFIG, f"{session} must be greater than {heartbeat}")
 
 
 def _out_of_bounds(known: GroupProperty, value: Value, config: BrokerConfig) -> str | None:
     name = known.declared.name
     if known.least is not None and known.most is not None:
         least, most = _broker_number(known.least, config), _broker_number(known.most, config)
-        if not least <= cast(int, value) <= most:
+        number = cast(int, value)
+        if not least <= number <= most and config.release.returns_range_of_group_properties:
             return f"{name} must be in the range {least} to {most} inclusive."
+        if number < least:
+            return f"{name} must be greater than or equal to {known.least}"
+        if number > most:
+            return f"{name} must be less than or equal to {known.most}"
     elif name == "streams.num.standby.replicas":
         most = _broker_number("group.streams.max.standby.replicas", config)
         if cast(int, value) > most:
             return f"{name} must be less than or equal to {most}"
+    elif name == "errors.deadletterqueue.topic.name":
+        if str(value).startswith("__"):
+            return f"{name}: DLQ topic name must not start with '__'"
     elif name == "streams.assignor.name":
         assignors = _broker_text("group.streams.assignors", config) or ""
         if value not in assignors.split(","):

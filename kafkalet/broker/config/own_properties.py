@@ -41,6 +41,7 @@ _SHARED_PREFIXES = (
     "offsets.topic.",
     "sasl.",
     "security.",
+    "share.coordinator.",
     "ssl.",
     "transaction.state.log.",
 )

@@ -185,6 +185,8 @@ class Release:
 
     # Groups
     configures_groups = since(4, 0, "Groups can be configured.")
+    returns_range_of_group_properties = since(4, 4,
+        "The error of a group property out of bounds has its range, not the name of the exceeded broker property.")
     writes_group_batches_with_sequence_0 = since(4, 0,
         "All batches that a group coordinator writes have sequence 0, not only batches with offsets.")
     has_unavailable_share_coordinators = until(4, 0,
@@ -227,8 +229,8 @@ class Release:
         "Clients that may not describe the topics of a consumer group can neither join nor describe it.")
     supports_regular_expressions = since(4, 0,
         "Members may subscribe by regular expression (ConsumerGroupHeartbeat v1).")
-    first_epoch_of_consumer_groups = changing(
-        "A new consumer group has epoch {}, and the first change increments it.", {FIRST: 0, (4, 3): 1})
+    first_epoch_of_modern_groups = changing(
+        "A new consumer or share group has epoch {}, and the first change increments it.", {FIRST: 0, (4, 3): 1})
     keeps_hash_of_topics = since(4, 1,
         "The metadata of a group's topics is stored as a hash instead of a record with all topics.")
     reconciles_subscription_changes_at_once = since(4, 2,
@@ -237,12 +239,26 @@ class Release:
         "A member that drops its regular expression immediately triggers a new assignment.")
     keeps_assignment_epochs = since(4, 3,
         "Partitions keep the epoch in which they were assigned, so that members may commit late (KIP-1251), and "
-        "group.consumer.assignment.interval.ms takes effect.")
+        "group.consumer.assignment.interval.ms and group.share.assignment.interval.ms take effect.")
     settles_empty_groups = since(4, 4,
         "The assignment epoch catches up with the group epoch when the last member leaves.")
     rebalances_for_another_assignor = since(4, 4,
         "The group is immediately reassigned when most members prefer another assignor, and a static member may "
         "rejoin a full group.")
+
+    # Share groups
+    coordinates_share_groups = since(4, 1, "FindCoordinator v6 returns the coordinator of a share partition.")
+    checks_ids_of_share_members = since(4, 2,  # observed in 4.3, not in 4.1
+        "The member id of a share group must have 1 to 36 characters.")
+    fails_share_fetches_of_unknown_topics = until(4, 4,
+        "A ShareFetch whose response contains an unknown topic id fails as a whole with UNKNOWN_SERVER_ERROR.")
+    waits_longer_for_share_states = since(4, 2,  # observed in 4.3, not in 4.1
+        "The initialization of share partitions is tried again after group.share.initialize.retry.interval.ms, not "
+        "after twice offsets.commit.timeout.ms.")
+    protects_share_states = since(4, 4,
+        "The start offset in the state of a share partition never goes back, and negative epochs are refused.")
+    reads_new_partitions_fully = since(4, 4,
+        "Partitions that are added to a topic are read from their first record, whatever share.auto.offset.reset is.")
 
     # ACLs
     checks_rights_to_alter_brokers_first = changing(

@@ -5,7 +5,9 @@
     group               the interface shared by all kinds of groups
     classic/            groups whose leader assigns the partitions (JoinGroup, SyncGroup)
     consumer/           groups whose partitions the broker assigns (ConsumerGroupHeartbeat, KIP-848)
-    assignors/          the server-side assignors: uniform and range
+    share/              groups whose members share partitions (ShareGroupHeartbeat, KIP-932)
+    modern/             what consumer groups and share groups have in common
+    assignors/          the server-side assignors: uniform, range and simple
     offsets...          committed offsets, including those of open transactions
     recent_lookups      the clients that recently looked up the coordinator and may join soon
     checked_regexes     the validated regular expressions of subscriptions

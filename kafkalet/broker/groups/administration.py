@@ -16,6 +16,8 @@ from .consumer.leaving import fence
 from .group import Group
 from .offsets_records import Commit, CommittedOffset
 from .shard import Shard
+from .share.group import ShareGroup
+from .share.heartbeat import leave as leave_share_group
 
 
 def evict(group: Group, member_id: str) -> None:
@@ -25,6 +27,8 @@ def evict(group: Group, member_id: str) -> None:
     """
     if isinstance(group, ConsumerGroup):
         fence(group, [group.member(member_id)])
+    elif isinstance(group, ShareGroup):
+        leave_share_group(group, member_id)
     else:
         _classic(group).evict(member_id)
 
@@ -32,10 +36,10 @@ def evict(group: Group, member_id: str) -> None:
 def rebalance(group: Group) -> None:
     """Start a rebalance of a group with members, unless one is in progress.
 
-    A classic group lets all members join again. A consumer group enters a new epoch, for which the next heartbeat
+    A classic group lets all members join again. Any other group enters a new epoch, for which the next heartbeat
     computes a target assignment.
     """
-    if isinstance(group, ConsumerGroup):
+    if isinstance(group, ConsumerGroup | ShareGroup):
         if group.group_epoch <= group.assignment_epoch:
             group.commit(group.enter_epoch(group.group_epoch + 1, group.members.topics()))
     else:

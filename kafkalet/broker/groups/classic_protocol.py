@@ -1,7 +1,7 @@
-"""Requests of the classic protocol (JoinGroup, SyncGroup, Heartbeat, LeaveGroup) for both kinds of groups.
+"""Requests of the classic protocol (JoinGroup, SyncGroup, Heartbeat, LeaveGroup) for all kinds of groups.
 
 A classic group handles them itself. A consumer group accepts them from classic members while it is being migrated to
-the consumer protocol (consumer/classic_members.py).
+the consumer protocol (consumer/classic_members.py). A share group refuses them.
 
 Source: org.apache.kafka.coordinator.group.GroupMetadataManager.classicGroupJoin, classicGroupSync,
 classicGroupHeartbeat, classicGroupLeave.
@@ -9,6 +9,7 @@ classicGroupHeartbeat, classicGroupLeave.
 
 from collections.abc import Sequence
 
+from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kafkalet.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from kafkalet.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
@@ -26,7 +27,9 @@ def join(group: Group, request: JoinGroupRequest, caller: Caller) -> JoinGroupRe
     """Add a member to the group, or let a member rejoin. Raises KafkaError."""
     if isinstance(group, ConsumerGroup):
         return classic_members.join(group, request, caller)
-    return join_classic_group(_classic(group), request, caller)
+    if not isinstance(group, ClassicGroup):
+        raise KafkaError(Code.INCONSISTENT_GROUP_PROTOCOL)
+    return join_classic_group(group, request, caller)
 
 
 def sync(group: Group, request: SyncGroupRequest) -> SyncGroupResponse | Delayed[SyncGroupResponse]:
@@ -43,13 +46,24 @@ def heartbeat(group: Group, request: HeartbeatRequest) -> HeartbeatResponse:
     return _classic(group).heartbeat(request)
 
 
-def leave(group: Group, leaving: Sequence[LeaveGroupRequest.Member]) -> list[LeaveGroupResponse.Member]:
-    """Remove members from the group and return the result for each of them."""
+def leave(group: Group | None, leaving: Sequence[LeaveGroupRequest.Member]) -> list[LeaveGroupResponse.Member]:
+    """Remove members from the group, if there is one, and return the result for each of them."""
     if isinstance(group, ConsumerGroup):
         return classic_members.leave(group, leaving)
-    return _classic(group).leave(leaving)
+    if isinstance(group, ClassicGroup):
+        return group.leave(leaving)
+    return [
+        LeaveGroupResponse.Member(
+            member_id=member.member_id,
+            group_instance_id=member.group_instance_id,
+            error_code=Code.UNKNOWN_MEMBER_ID,
+        )
+        for member in leaving
+    ]
 
 
 def _classic(group: Group) -> ClassicGroup:
-    assert isinstance(group, ClassicGroup), f"not a classic group: {group.type}"
+    """Return a classic group. Raises UNKNOWN_MEMBER_ID for a share group."""
+    if not isinstance(group, ClassicGroup):
+        raise KafkaError(Code.UNKNOWN_MEMBER_ID)
     return group

@@ -23,6 +23,8 @@ from .loading import load
 from .offsets_expiration import quiet_ms, remove_expired, remove_partitions
 from .recent_lookups import RecentLookups
 from .shard import Shard
+from .share.group import ShareGroup, forget_deleted_topics
+from .share.heartbeat import fence as fence_share_members
 
 FOUND_GROUPS = 10_000
 LONGEST_REMEMBERED = 255
@@ -97,9 +99,10 @@ class GroupCoordinator:
             self._node.watchers.touch(NO_TOPIC)
 
     def partitions_deleted(self, topic: str, partitions: Collection[int]) -> None:
-        """Remove the committed offsets of deleted partitions."""
+        """Remove the committed offsets of deleted partitions, and the share partitions of deleted topics."""
         for shard in self._shards.values():
             remove_partitions(shard, topic, partitions)
+            forget_deleted_topics(shard)
 
     def remove_members(self) -> None:
         """Remove the members of all groups. Their clients learn of it with the next heartbeat. Offsets stay."""
@@ -107,6 +110,8 @@ class GroupCoordinator:
             for group in list(shard.groups.values()):
                 if isinstance(group, ConsumerGroup):
                     fence(group, list(group.members))
+                elif isinstance(group, ShareGroup):
+                    fence_share_members(group, list(group.members))
                 elif isinstance(group, ClassicGroup) and not group.is_empty:
                     group.leave(
                         [

@@ -1,4 +1,4 @@
-"""The interface that classic groups and consumer groups share.
+"""The interface that all kinds of groups have in common.
 
 Source: org.apache.kafka.coordinator.group.Group.
 """
@@ -32,10 +32,11 @@ class GroupType(StrEnum):
 
     CLASSIC = "classic"
     CONSUMER = "consumer"
+    SHARE = "share"
 
 
 class Member(Protocol):
-    """A member of a group of either type."""
+    """A member of a group."""
 
     @property
     def member_id(self) -> str: ...
@@ -106,6 +107,10 @@ class Group(Protocol):
     def is_subscribed_to(self, topic: str) -> bool:
         """Return whether a member is subscribed to this topic. Its offsets cannot be deleted and do not expire."""
 
+    @property
+    def expires(self) -> bool:
+        """Whether the group is deleted when it has neither members nor committed offsets."""
+
     def offsets_expire_since_ms(self, commit_timestamp_ms: int) -> int | None:
         """Return the time at which the retention period of a committed offset starts.
 
@@ -121,5 +126,5 @@ class Group(Protocol):
     def close(self, code: Code = Code.NOT_COORDINATOR) -> None:
         """Cancel all timers and complete all waiting requests with `code`.
 
-        Called when the group moves to another broker or is replaced by a group of the other type.
+        Called when the group moves to another broker or is replaced by a group of another type.
         """

@@ -6,6 +6,7 @@ The version of a record's key determines which module replays it; the same modul
             0, 1   committed offset             offsets
             2      classic group                classic
             3-8    consumer group (KIP-848)     consumer
+            10-15  share group (KIP-932)        share
             16     regular expression           consumer
 
 As in Kafka, records of an unknown kind are skipped, because a later release may have written them. Records that cannot
@@ -35,6 +36,10 @@ from .consumer.leaving import schedule_all_timeouts
 from .consumer.records import KEYS
 from .offsets_records import KEY_VERSIONS, decode_key, decode_value
 from .shard import Shard
+from .share.group import ShareGroup
+from .share.group import replay as replay_share
+from .share.heartbeat import schedule_session_timeout
+from .share.records import KEYS as SHARE_KEYS
 
 _LOG = logging.getLogger(__name__)
 
@@ -55,6 +60,7 @@ _REPLAYS: dict[int, Replay] = {
     **dict.fromkeys(KEY_VERSIONS, _replay_offset),
     CLASSIC_KEY_VERSION: replay_classic,
     **dict.fromkeys(KEYS, replay_consumer),
+    **dict.fromkeys(SHARE_KEYS, replay_share),
 }
 """The replay functions, keyed by key version."""
 
@@ -73,6 +79,9 @@ def load(shard: Shard) -> Shard:
     for group in list(shard.groups.values()):
         if isinstance(group, ConsumerGroup):
             schedule_all_timeouts(group)
+        elif isinstance(group, ShareGroup):
+            for member in group.members:
+                schedule_session_timeout(group, member.member_id)
         elif isinstance(group, ClassicGroup):
             group.resume()
     return shard

@@ -32,7 +32,7 @@ def remove_expired(shard: Shard) -> None:
     """Remove all expired offsets, and empty groups without any offsets."""
     for group in list(shard.groups.values()):
         try:
-            remove(shard, group, list(_expired(shard, group)), with_group=True)
+            remove(shard, group, list(_expired(shard, group)), with_group=group.expires)
         except KafkaError as error:
             _LOG.warning("group %s: cannot remove expired offsets: %s", quoted(group.group_id), shown(error))
 

@@ -120,7 +120,7 @@ class Connection:
     __slots__ = (
         *("_blocked", "_context", "_delayed", "_fd", "_is_black_hole", "_is_queued", "_mute", "_outbox", "_partial"),
         *("_principal", "_reading", "_reason", "_rest", "_shared", "_socket", "_state", "_tls"),
-        *("is_sending_slowly", "last_active_ms", "peer", "virtual_s"),
+        *("is_sending_slowly", "last_active_ms", "peer", "virtual_s", "when_closed"),
     )
 
     def __init__(
@@ -152,6 +152,7 @@ class Connection:
         self._is_queued = False  # for a turn
         self.virtual_s = 0.0  # time used, as counted by turns.py
         self._reading = True
+        self.when_closed: Callable[[], object] | None = None
         self.is_sending_slowly = False  # whether a fault sends the response in portions
         shared.loop.add_reader(self._fd, self._on_readable)
 
@@ -701,6 +702,9 @@ class Connection:
         if self._mute is not None:
             self._mute.cancel()
             self._mute = None
+        if self.when_closed is not None:
+            self.when_closed()
+            self.when_closed = None
         self._rest, self._partial, self._outbox, self._context = b"", None, None, None
 
     def __str__(self) -> str:

@@ -54,20 +54,30 @@ _MESSAGES = {
 }
 """Kafka's general messages. In the responses of these APIs, they replace the message of the error."""
 _WITH_TEXT_OF_THE_ERROR = frozenset(
-    {Api.ALTER_CLIENT_QUOTAS, Api.DESCRIBE_CONFIGS, Api.DESCRIBE_QUORUM, Api.FIND_COORDINATOR}
+    {
+        *(Api.ALTER_CLIENT_QUOTAS, Api.DESCRIBE_CONFIGS, Api.DESCRIBE_QUORUM, Api.FIND_COORDINATOR),
+        *(Api.ALTER_SHARE_GROUP_OFFSETS, Api.DELETE_SHARE_GROUP_OFFSETS, Api.READ_SHARE_GROUP_STATE),
+        *(Api.READ_SHARE_GROUP_STATE_SUMMARY, Api.WRITE_SHARE_GROUP_STATE),
+    }
 )
 _WITHOUT_MESSAGE = frozenset(
     {
         *(Api.CONSUMER_GROUP_DESCRIBE, Api.CONSUMER_GROUP_HEARTBEAT, Api.DELETE_GROUPS, Api.DELETE_TOPICS),
-        *(Api.DESCRIBE_GROUPS, Api.DESCRIBE_PRODUCERS),
+        *(Api.DESCRIBE_GROUPS, Api.DESCRIBE_PRODUCERS, Api.SHARE_GROUP_DESCRIBE, Api.SHARE_GROUP_HEARTBEAT),
+        *(Api.SHARE_ACKNOWLEDGE, Api.SHARE_FETCH, Api.DELETE_SHARE_GROUP_STATE, Api.INITIALIZE_SHARE_GROUP_STATE),
     }
 )
 _EMPTY = {
     (Api.ADD_PARTITIONS_TO_TXN, "results_by_transaction"): 4,
+    (Api.ALTER_SHARE_GROUP_OFFSETS, "responses"): 0,
+    (Api.DELETE_SHARE_GROUP_OFFSETS, "responses"): 0,
     (Api.DESCRIBE_QUORUM, "topics"): 0,
+    (Api.DESCRIBE_SHARE_GROUP_OFFSETS, "topics"): 0,
     (Api.FETCH, "responses"): 13,
     (Api.OFFSET_DELETE, "topics"): 0,
     (Api.OFFSET_FETCH, "topics"): 2,
+    (Api.SHARE_ACKNOWLEDGE, "responses"): 0,
+    (Api.SHARE_FETCH, "responses"): 0,
 }
 """Arrays that are empty from a version on, because the response has one error for the whole request."""
 _UNUSED_VALUES = {
@@ -86,6 +96,8 @@ _ZERO_IF_UNKNOWN = frozenset(
     {
         *(Api.CONSUMER_GROUP_DESCRIBE, Api.CONSUMER_GROUP_HEARTBEAT, Api.DESCRIBE_TRANSACTIONS),
         *(Api.EXPIRE_DELEGATION_TOKEN, Api.GET_TELEMETRY_SUBSCRIPTIONS, Api.RENEW_DELEGATION_TOKEN),
+        *(Api.READ_SHARE_GROUP_STATE, Api.READ_SHARE_GROUP_STATE_SUMMARY),
+        *(Api.SHARE_ACKNOWLEDGE, Api.SHARE_FETCH, Api.SHARE_GROUP_DESCRIBE, Api.SHARE_GROUP_HEARTBEAT),
     }
 )
 """APIs whose error responses have 0 in unused number fields. For all others, it is -1."""

@@ -18,7 +18,7 @@ class DeleteShareGroupStateRequest(Request, api=Api.DELETE_SHARE_GROUP_STATE):
 
 
 class DeleteShareGroupStateResponse(Response, to=DeleteShareGroupStateRequest):
-    class Result(Struct):
+    class TopicResult(Struct):
         class Partition(Struct):
             partition: Int32
             error_code: Int16 = 0
@@ -27,4 +27,4 @@ class DeleteShareGroupStateResponse(Response, to=DeleteShareGroupStateRequest):
         topic_id: Uuid
         partitions: list[Partition]
 
-    results: list[Result]
+    results: list[TopicResult]

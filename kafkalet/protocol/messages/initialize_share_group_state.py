@@ -20,7 +20,7 @@ class InitializeShareGroupStateRequest(Request, api=Api.INITIALIZE_SHARE_GROUP_S
 
 
 class InitializeShareGroupStateResponse(Response, to=InitializeShareGroupStateRequest):
-    class Result(Struct):
+    class TopicResult(Struct):
         class Partition(Struct):
             partition: Int32
             error_code: Int16 = 0
@@ -29,4 +29,4 @@ class InitializeShareGroupStateResponse(Response, to=InitializeShareGroupStateRe
         topic_id: Uuid
         partitions: list[Partition]
 
-    results: list[Result]
+    results: list[TopicResult]

@@ -19,7 +19,7 @@ class ReadShareGroupStateRequest(Request, api=Api.READ_SHARE_GROUP_STATE):
 
 
 class ReadShareGroupStateResponse(Response, to=ReadShareGroupStateRequest):
-    class Result(Struct):
+    class TopicResult(Struct):
         class Partition(Struct):
             class StateBatch(Struct):
                 first_offset: Int64
@@ -37,4 +37,4 @@ class ReadShareGroupStateResponse(Response, to=ReadShareGroupStateRequest):
         topic_id: Uuid
         partitions: list[Partition]
 
-    results: list[Result]
+    results: list[TopicResult]

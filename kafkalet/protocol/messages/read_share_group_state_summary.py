@@ -22,7 +22,7 @@ class ReadShareGroupStateSummaryRequest(Request, api=Api.READ_SHARE_GROUP_STATE_
 
 
 class ReadShareGroupStateSummaryResponse(Response, to=ReadShareGroupStateSummaryRequest):
-    class Result(Struct):
+    class TopicResult(Struct):
         class Partition(Struct):
             partition: Int32
             error_code: Int16 = 0
@@ -35,4 +35,4 @@ class ReadShareGroupStateSummaryResponse(Response, to=ReadShareGroupStateSummary
         topic_id: Uuid
         partitions: list[Partition]
 
-    results: list[Result]
+    results: list[TopicResult]

@@ -32,7 +32,7 @@ class WriteShareGroupStateRequest(Request, api=Api.WRITE_SHARE_GROUP_STATE):
 
 
 class WriteShareGroupStateResponse(Response, to=WriteShareGroupStateRequest):
-    class Result(Struct):
+    class TopicResult(Struct):
         class Partition(Struct):
             partition: Int32
             error_code: Int16 = 0
@@ -41,4 +41,4 @@ class WriteShareGroupStateResponse(Response, to=WriteShareGroupStateRequest):
         topic_id: Uuid
         partitions: list[Partition]
 
-    results: list[Result]
+    results: list[TopicResult]

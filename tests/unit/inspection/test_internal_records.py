@@ -1,6 +1,8 @@
 """Records of internal topics are shown with the names of their fields."""
 
 from kafkalet.broker.groups.offsets_records import CommittedOffset, encode_key, encode_value, key_head
+from kafkalet.broker.share import records as share
+from kafkalet.broker.share.state import SharePartitionKey, SharePartitionState, StateBatch
 from kafkalet.broker.transactions import records as transactions
 from kafkalet.broker.transactions.metadata import Metadata, State
 from kafkalet.inspection.internal_records import Decoder, decode
@@ -43,6 +45,19 @@ def test_transaction_has_state_and_partitions() -> None:
     assert found.value is not None
     assert found.key == {"version": 0, "transactional_id": "tx"}
     assert found.value["transaction_partitions"] == [{"topic": "t", "partition_ids": [1]}]
+
+
+def test_update_of_a_share_partition_has_its_batches() -> None:
+    key = SharePartitionKey("jobs", bytes(15) + b"\1", 2)
+    record = share.update(key, SharePartitionState(0, 5, batches=(StateBatch(5, 9, 2, 1),)))
+    found = decode(Record(0, 0, *record), Decoder.SHARE)
+    assert found is not None
+    assert found.value is not None
+    assert found.type == "ShareUpdate"
+    assert found.key == {"version": 1, "group_id": "jobs", "topic_id": "AAAAAAAAAAAAAAAAAAAAAQ", "partition": 2}
+    assert found.value["state_batches"] == [
+        {"first_offset": 5, "last_offset": 9, "delivery_state": 2, "delivery_count": 1}
+    ]
 
 
 def test_metadata_record_has_its_type() -> None:

@@ -191,16 +191,8 @@ def _store(
     name: str, texts: dict[str, str], kept: dict[str, dict[str, str]], context: Context, validate_only: bool
 ) -> None:
     """Store the properties of a resource, or remove the resource if it has no properties left."""
-    if validate_only:
-        return
-    with context.controller.changes.begin() as change:
-        before = dict(kept)
-        change.undo(lambda: kept.update(before))
-        change.undo(kept.clear)
-        if texts:
-            kept[name] = texts
-        else:
-            kept.pop(name, None)
+    if not validate_only:
+        context.controller.change_properties(kept, name, texts)
 
 
 def _node_id(name: str, context: Context) -> int:

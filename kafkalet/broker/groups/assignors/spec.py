@@ -10,6 +10,13 @@ Assignment: TypeAlias = dict[bytes, list[int]]
 """Partitions, keyed by topic id, in the order in which Kafka writes them to its log."""
 
 
+def are_same(before: Assignment | None, after: Assignment) -> bool:
+    """Return whether two assignments have the same partitions, in any order."""
+    if before is None or before is after:
+        return before is after
+    return before.keys() == after.keys() and all(set(before[topic_id]) == set(after[topic_id]) for topic_id in after)
+
+
 class MemberSpec(NamedTuple):
     """A member as seen by an assignor: its subscribed topics that exist, and its current target assignment."""
 

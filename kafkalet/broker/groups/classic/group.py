@@ -90,6 +90,7 @@ class ClassicGroup:
     """A group of the classic protocol."""
 
     type = GroupType.CLASSIC
+    expires = True
 
     def __init__(self, shard: Shard, group_id: str, state: State = State.EMPTY) -> None:
         self.shard = shard

@@ -2,14 +2,13 @@
 
     heartbeat           handles ConsumerGroupHeartbeat, step by step, and computes the target assignment
     group               the state of a group, which changes only by replaying records, and its configuration
-    members, timers     the members of a group and their timeouts
+    members             the members of a group
     reconciliation      moves a member towards its target assignment
     records             the records of a group in __consumer_offsets
-    topics, xxh3        the subscribed topics of a group and the hash of their metadata
     regexes             subscriptions by regular expression
     leaving             removes members that leave or are fenced
     classic_members     members of the classic protocol in a consumer group
     migration           converts classic groups to consumer groups and back
 
-To follow a heartbeat, read heartbeat, group and reconciliation.
+What share groups have, too, is in modern/. To follow a heartbeat, read heartbeat, group and reconciliation.
 """

@@ -21,6 +21,8 @@ from kafkalet.broker.groups.classic.consumer_protocol import (
 from kafkalet.broker.groups.classic.group import new_classic_group
 from kafkalet.broker.groups.classic.join import join as join_classic_group
 from kafkalet.broker.groups.group import Caller
+from kafkalet.broker.groups.modern.records import Change
+from kafkalet.broker.groups.modern.timers import Wait
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from kafkalet.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -35,8 +37,6 @@ from .heartbeat import Decision, check_group_size, replace_static_member
 from .leaving import fence, fence_missing, schedule_session_timeout, static_member
 from .members import NOT_HELD, ClassicProtocols, ConsumerMember, MemberState, new_member_id
 from .migration import can_downgrade_with, downgrade, may_migrate
-from .records import Change
-from .timers import Wait
 
 FIRST_WITH_MEMBER_IDS = 4
 

@@ -1,23 +1,15 @@
 """A group of the consumer protocol (KIP-848), as maintained by its coordinator.
 
-    group epoch         incremented whenever the members, the subscriptions or the topics change
-    assignment epoch    the group epoch for which the target assignment was computed
-    member epoch        the assignment epoch that a member has reached
-
     Empty ── group epoch > assignment epoch ──> Assigning ── target ──> Reconciling ── all reconciled ──> Stable
-
-Only records change a group: each decision is a list of changes that are first written to the log (`commit`) and then
-applied by the same code that replays the log after a restart (`replay`).
 
 A member commits and fetches offsets with its current member epoch. With an older epoch it may still commit offsets of
 partitions that it was assigned in that epoch or earlier (KIP-1251, 4.3), because the commit may have been sent before
 the member advanced. Classic members get the error codes of the classic protocol.
 
-Source: org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroup, modern.ModernGroup; the `replay` methods of
-org.apache.kafka.coordinator.group.GroupMetadataManager.
+Source: org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroup.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from kafkalet.broker.cluster.metadata import MetadataImage
 from kafkalet.broker.cluster.node import Node
@@ -26,9 +18,12 @@ from kafkalet.broker.config.release import Release
 from kafkalet.broker.groups.assignors import ASSIGNORS
 from kafkalet.broker.groups.assignors.spec import Assignment
 from kafkalet.broker.groups.group import Group, GroupType, PartitionCheck
+from kafkalet.broker.groups.modern.group import ModernGroup
+from kafkalet.broker.groups.modern.members import LEAVING
+from kafkalet.broker.groups.modern.records import Change
+from kafkalet.broker.groups.modern.topics import hash_without_racks, known_topics
 from kafkalet.broker.groups.shard import Shard
-from kafkalet.broker.java_order import order_of_set, order_of_uuids
-from kafkalet.properties import whole_number
+from kafkalet.broker.java_order import order_of_set
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.consumer_group_describe import Assignment as DescribedAssignment
 from kafkalet.protocol.messages.consumer_group_describe import ConsumerGroupDescribeResponse, TopicPartitions
@@ -53,43 +48,29 @@ from kafkalet.protocol.records.batch import Batch
 from kafkalet.protocol.schema import Message
 
 from . import records
-from .members import LEAVING, ClassicProtocols, ConsumerMember, ConsumerMembers, MemberState, Owned, Resolved
-from .records import KEYS, Change
-from .timers import MemberTimers
-from .topics import hash_without_racks, known_topics, metadata_hash
+from .members import ClassicProtocols, ConsumerMember, ConsumerMembers, MemberState, Owned, Resolved
+from .records import KEYS
 
-NEVER_READ = -1
 FIRST_WITH_MEMBER_EPOCHS = 9
 CLASSIC, CONSUMER = 0, 1
 """The values of `member_type` in ConsumerGroupDescribe, for members of the two protocols."""
 _PACKAGE = "org.apache.kafka.coordinator.group.assignor."
 
 
-class ConsumerGroup:
+class ConsumerGroup(ModernGroup[ConsumerMember]):
     """A group of the consumer protocol, which can have classic members while it is migrated."""
 
     type = GroupType.CONSUMER
     protocol_type = "consumer"
-    visible_from = 0
+    expires = True
 
     def __init__(self, shard: Shard, group_id: str) -> None:
-        self.shard = shard
-        self.group_id = group_id
-        self.members = ConsumerMembers()
-        self.timers = MemberTimers(shard.client_clock)
-        self.group_epoch = shard.node.release.first_epoch_of_consumer_groups
-        self.metadata_hash = 0
-        self.metadata_version = NEVER_READ
-        """The version of the cluster metadata from which the metadata hash was computed."""
+        super().__init__(shard, group_id)
+        self.members: ConsumerMembers = ConsumerMembers()
         self.has_partition_metadata = False
         """Whether the log has a partition metadata record from a release before 4.1. The next change removes it."""
-        self.assignment_epoch = self.group_epoch
-        self.assignment_timestamp_ms = 0
-        self.target: dict[str, Assignment] = {}
         self.is_resolving = False
         """Whether regular expressions are being resolved."""
-        self.assigned: dict[bytes, dict[int, str]] = {}
-        """For each topic id and partition, the member whose target assignment contains the partition."""
 
     @property
     def state(self) -> str:
@@ -100,17 +81,6 @@ class ConsumerGroup:
         if all(member.is_reconciled_to(self.assignment_epoch) for member in self.members):
             return "Stable"
         return "Reconciling"
-
-    @property
-    def is_empty(self) -> bool:
-        return not len(self.members)
-
-    def member(self, member_id: str) -> ConsumerMember:
-        """Return a member. Raises UNKNOWN_MEMBER_ID if it does not exist."""
-        member = self.members.get(member_id)
-        if member is None:
-            raise KafkaError(Code.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {self.group_id}.")
-        return member
 
     def target_of(self, member: ConsumerMember) -> Assignment:
         """Return the target assignment of a member. A restarted static member takes over that of its predecessor."""
@@ -142,9 +112,6 @@ class ConsumerGroup:
     def check_delete_offsets(self) -> None:
         """Never raise: offsets of topics to which no member subscribes can always be deleted."""
 
-    def is_subscribed_to(self, topic: str) -> bool:
-        return topic in self.members.topics()
-
     def offsets_expire_since_ms(self, commit_timestamp_ms: int) -> int | None:
         return commit_timestamp_ms
 
@@ -156,35 +123,21 @@ class ConsumerGroup:
     @property
     def session_timeout_ms(self) -> int:
         config = self.shard.node.config
-        return self._duration_ms("consumer.session.timeout.ms", config.group_consumer_session_timeout_ms)
+        return self.duration_ms("consumer.session.timeout.ms", config.group_consumer_session_timeout_ms)
 
     @property
     def heartbeat_interval_ms(self) -> int:
         config = self.shard.node.config
-        return self._duration_ms("consumer.heartbeat.interval.ms", config.group_consumer_heartbeat_interval_ms)
+        return self.duration_ms("consumer.heartbeat.interval.ms", config.group_consumer_heartbeat_interval_ms)
 
     @property
     def assignment_interval_ms(self) -> int:
-        """The minimum time between two target assignments. The first one is computed immediately."""
         node = self.shard.node
         if not node.release.keeps_assignment_epochs:
             return 0
-        return self._duration_ms("consumer.assignment.interval.ms", node.config.group_consumer_assignment_interval_ms)
-
-    def _duration_ms(self, name: str, default: int) -> int:
-        """Return a duration from the configuration of the group, or `default` if the group does not set it."""
-        own = self.shard.node.metadata.group_config.get(self.group_id)
-        value = whole_number(own[name].strip()) if own and name in own else None
-        return default if value is None else value
+        return self.duration_ms("consumer.assignment.interval.ms", node.config.group_consumer_assignment_interval_ms)
 
     # Epochs
-
-    def hash_of(self, names: Iterable[str]) -> int:
-        """Return a hash of the metadata of these topics (ModernGroup.computeMetadataHash)."""
-        node = self.shard.node
-        if node.release.keeps_hash_of_topics:
-            return metadata_hash(names, node.metadata)
-        return hash_without_racks(known_topics(names, node.metadata))
 
     def enter_epoch(self, epoch: int, names: Iterable[str]) -> list[Change]:
         """Return the records of a new group epoch, in which the members subscribe to these topics.
@@ -203,25 +156,10 @@ class ConsumerGroup:
 
     # Records
 
-    def commit(self, changes: Iterable[Change], replacing: Sequence[StateRecord] = ()) -> int:
-        """Append changes to the log, replay them, and return the offset of the last record.
-
-        The records in `replacing` are written first; they delete the group that this one replaces. If KafkaError is
-        raised, it has a code for the client and nothing has changed.
-        """
-        changes, shard = list(changes), self.shard
-        offset = shard.append([*replacing, *(change.encoded(shard.node.release) for change in changes)])
-        former = shard.groups.get(self.group_id)
-        if changes:
-            shard.groups[self.group_id] = self
-        for change in changes:
-            self.replay(change)
-        if changes and former is not None and former is not self:
-            former.close(Code.REBALANCE_IN_PROGRESS)  # tells its members to join again, now in this group
-        return offset
+    def encoded(self, change: Change) -> StateRecord:
+        return records.encoded(change, self.shard.node.release)
 
     def replay(self, change: Change) -> None:
-        """Apply a record to the group."""
         key, value = change
         match key:
             case ConsumerGroupMetadataKey():
@@ -231,9 +169,13 @@ class ConsumerGroup:
             case ConsumerGroupMemberMetadataKey():
                 self._replay_member(key.member_id, value)
             case ConsumerGroupTargetAssignmentMetadataKey():
-                self._replay_target_epoch(value)
+                self.replay_target_epoch(
+                    value if isinstance(value, ConsumerGroupTargetAssignmentMetadataValue) else None
+                )
             case ConsumerGroupTargetAssignmentMemberKey():
-                self._replay_target(key.member_id, value)
+                self.replay_target(
+                    key.member_id, value if isinstance(value, ConsumerGroupTargetAssignmentMemberValue) else None
+                )
             case ConsumerGroupCurrentMemberAssignmentKey():
                 self._replay_current(key.member_id, value)
             case ConsumerGroupRegularExpressionKey():
@@ -245,9 +187,7 @@ class ConsumerGroup:
             if self.shard.node.release.keeps_hash_of_topics:
                 self.metadata_hash = value.metadata_hash
             return
-        self.close()
-        if self.shard.groups.get(self.group_id) is self:
-            del self.shard.groups[self.group_id]
+        self.replay_end()
 
     def _replay_partition_metadata(self, value: Message | None) -> None:
         self.has_partition_metadata = value is not None
@@ -281,28 +221,6 @@ class ConsumerGroup:
             )
         )
 
-    def _replay_target_epoch(self, value: Message | None) -> None:
-        if isinstance(value, ConsumerGroupTargetAssignmentMetadataValue):
-            self.assignment_epoch, self.assignment_timestamp_ms = value.assignment_epoch, value.assignment_timestamp
-        else:
-            self.assignment_epoch, self.assignment_timestamp_ms = -1, 0
-
-    def _replay_target(self, member_id: str, value: Message | None) -> None:
-        """Replace the target assignment of a member, or remove it if there is no value."""
-        for topic_id, partitions in self.target.pop(member_id, {}).items():
-            holders = self.assigned.get(topic_id, {})
-            for partition in partitions:
-                if holders.get(partition) == member_id:
-                    del holders[partition]
-            if not holders:
-                self.assigned.pop(topic_id, None)
-        if isinstance(value, ConsumerGroupTargetAssignmentMemberValue):
-            given = {each.topic_id: each.partitions for each in value.topic_partitions}
-            assignment = {topic_id: given[topic_id] for topic_id in order_of_uuids(given)}  # Assignment.fromRecord
-            self.target[member_id] = assignment
-            for topic_id, partitions in assignment.items():
-                self.assigned.setdefault(topic_id, {}).update(dict.fromkeys(partitions, member_id))
-
     def _replay_current(self, member_id: str, value: Message | None) -> None:
         before = self.members.get(member_id)
         if isinstance(value, ConsumerGroupCurrentMemberAssignmentValue):
@@ -330,11 +248,7 @@ class ConsumerGroup:
     def tombstones(self) -> list[StateRecord]:
         """Return the tombstones of all records of the group."""
         changes = records.without_group(self.group_id, self.members.in_order(), self.members.resolved)
-        return [change.encoded(self.shard.node.release) for change in changes]
-
-    def close(self, code: Code = Code.NOT_COORDINATOR) -> None:
-        """Cancel all timers. Members of a consumer group never wait for a response, so none has to be completed."""
-        self.timers.close()
+        return [*map(self.encoded, changes)]
 
     # ConsumerGroupDescribe
 

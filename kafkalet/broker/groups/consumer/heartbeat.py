@@ -17,8 +17,12 @@ from typing import NamedTuple
 
 from kafkalet.broker.cluster.state_log import StateRecord
 from kafkalet.broker.groups.assignors import ASSIGNORS
-from kafkalet.broker.groups.assignors.spec import Assignment, MemberSpec, Spec
+from kafkalet.broker.groups.assignors.spec import Assignment, MemberSpec, Spec, are_same
 from kafkalet.broker.groups.group import TopicCheck
+from kafkalet.broker.groups.modern.members import JOINING
+from kafkalet.broker.groups.modern.records import Change
+from kafkalet.broker.groups.modern.timers import Wait
+from kafkalet.broker.groups.modern.topics import topic_ids
 from kafkalet.broker.java_order import order_of_strings
 from kafkalet.broker.quoting import quoted
 from kafkalet.protocol.errors import Code, KafkaError
@@ -29,14 +33,11 @@ from kafkalet.protocol.messages.consumer_group_heartbeat import (
 )
 
 from . import records
-from .group import NEVER_READ, ConsumerGroup, assignors
+from .group import ConsumerGroup, assignors
 from .leaving import schedule_rebalance_timeout, schedule_session_timeout, static_member
-from .members import JOINING, LEAVING_FOR_A_RESTART, ConsumerMember, MemberState, Owned, Preview, new_member_id
+from .members import LEAVING_FOR_A_RESTART, ConsumerMember, MemberState, Owned, Preview, new_member_id, wanted_names
 from .reconciliation import ReportedPartitions, Step, reconcile
-from .records import Change
 from .regexes import RegexStatus, resolve_later, update_regexes
-from .timers import Wait
-from .topics import topic_ids, wanted_names
 
 _LOG = logging.getLogger(__name__)
 
@@ -234,7 +235,7 @@ class Decision:
         raises |= raises_for_regex and status is not RegexStatus.SAME
         metadata = group.shard.node.metadata
         self._metadata_version = metadata.version
-        if not raises and not self._topics_have_changed():
+        if not raises and not group.topics_have_changed():
             return
         preview = self._preview()
         self._is_homogeneous = preview.is_homogeneous()
@@ -261,7 +262,7 @@ class Decision:
     def _assign(self) -> None:
         """Compute a new target assignment if the group epoch is newer and the assignment interval has passed."""
         group = self.group
-        if group.assignment_epoch >= self.epoch or not self._may_assign():
+        if group.assignment_epoch >= self.epoch or not group.may_assign():
             self.target = group.target_of(self.after)
             return
         homogeneous = group.members.is_homogeneous() if self._is_homogeneous is None else self._is_homogeneous
@@ -307,14 +308,6 @@ class Decision:
         else:
             self.group.timers.cancel(Wait.REBALANCE, self.after.member_id)
 
-    def _topics_have_changed(self) -> bool:
-        """Return whether a subscribed topic may have changed since the group last looked at the metadata."""
-        group, metadata = self.group, self.group.shard.node.metadata
-        since = group.metadata_version
-        if since in (self._metadata_version, NEVER_READ):
-            return since == NEVER_READ
-        return any(metadata.may_have_changed(name, since) for name in group.members.topics())
-
     def _preview(self) -> Preview:
         preview = Preview(self.group.members)
         replaced = preview.static(self.after.instance_id)
@@ -322,10 +315,6 @@ class Decision:
             preview.remove(replaced.member_id)
         preview.update(self.after)
         return preview
-
-    def _may_assign(self) -> bool:
-        interval_ms, since_ms = self.group.assignment_interval_ms, self.group.assignment_timestamp_ms
-        return not since_ms or not interval_ms or self.group.shard.clock.now_ms() >= since_ms + interval_ms
 
     def _prefers_another_assignor(self) -> bool:
         group = self.group
@@ -372,7 +361,7 @@ def _compute_target(
     changes = [
         records.target(group.group_id, member_id, dealt.get(member_id, {}))
         for member_id in specs
-        if not _are_same(before.get(member_id), dealt.get(member_id, {}))
+        if not are_same(before.get(member_id), dealt.get(member_id, {}))
     ]
     release = group.shard.node.release
     timestamp_ms = group.shard.clock.now_ms() if release.keeps_assignment_epochs else 0
@@ -391,9 +380,3 @@ def _with(group: ConsumerGroup, member: ConsumerMember) -> tuple[dict[str, Consu
         del members[replaced.member_id]
     members[member.member_id] = member
     return members, before
-
-
-def _are_same(before: Assignment | None, after: Assignment) -> bool:
-    if before is None or before is after:
-        return before is after
-    return before.keys() == after.keys() and all(set(before[topic_id]) == set(after[topic_id]) for topic_id in after)

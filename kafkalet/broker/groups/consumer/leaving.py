@@ -13,6 +13,7 @@ import logging
 from collections import Counter
 from collections.abc import Sequence
 
+from kafkalet.broker.groups.modern.timers import Wait
 from kafkalet.broker.quoting import quoted
 from kafkalet.protocol.errors import Code, KafkaError
 
@@ -20,7 +21,6 @@ from . import records
 from .group import ConsumerGroup
 from .members import LEAVING_FOR_A_RESTART, ConsumerMember, MemberState, Preview
 from .migration import can_downgrade_without, downgrade
-from .timers import Wait
 
 _LOG = logging.getLogger(__name__)
 

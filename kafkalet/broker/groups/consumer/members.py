@@ -12,17 +12,18 @@ modern.SubscriptionCount.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from typing import NamedTuple
 
 from kafkalet.broker.cluster.metadata import new_topic_id
-from kafkalet.broker.java_order import timeline_order
+from kafkalet.broker.groups.modern.members import Members, subtract
+from kafkalet.broker.java_order import order_of_set, timeline_order
 from kafkalet.formats import uuid_text
 from kafkalet.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
-JOINING, LEAVING, LEAVING_FOR_A_RESTART = 0, -1, -2
-"""Member epochs that have a special meaning in heartbeats."""
+LEAVING_FOR_A_RESTART = -2
+"""The member epoch in the heartbeat with which a static member leaves, in addition to those of all groups."""
 
 Owned = dict[bytes, dict[int, int]]
 """Partitions, keyed by topic id, each with the epoch in which it was assigned."""
@@ -138,16 +139,25 @@ class Resolved(NamedTuple):
     timestamp_ms: int
 
 
-class ConsumerMembers:
-    """The members of a group, keyed by member id, in the order in which they joined."""
+def wanted_names(member: ConsumerMember, resolved: Mapping[str, Resolved]) -> list[str]:
+    """Return the topics that a member subscribes to, in the order in which Kafka iterates over them (UnionSet)."""
+    matched = resolved.get(member.topic_regex) if member.topic_regex else None
+    names = order_of_set(sorted(member.topic_names))
+    if matched is None:
+        return names
+    others = order_of_set(sorted(matched.topics))
+    large, small = (names, others) if len(names) > len(others) else (others, names)
+    known = frozenset(large)
+    return [*large, *(name for name in small if name not in known)]
+
+
+class ConsumerMembers(Members[ConsumerMember]):
+    """The members of a group, keyed by member id, with totals over all members."""
 
     def __init__(self) -> None:
-        self._members: dict[str, ConsumerMember] = {}
-        self._peak = 0
+        super().__init__()
         self._static: dict[str, str] = {}
         self._epochs: dict[bytes, dict[int, int]] = {}
-        self.names: Counter[str] = Counter()
-        """For each topic, the number of members that subscribe to it by name."""
         self.regexes: Counter[str] = Counter()
         """For each regular expression, the number of members that subscribe with it."""
         self.resolved: dict[str, Resolved] = {}
@@ -158,44 +168,14 @@ class ConsumerMembers:
         """The number of classic members that support each protocol."""
         self._assignors: Counter[str] = Counter()
 
-    def __len__(self) -> int:
-        return len(self._members)
-
-    def __iter__(self) -> Iterator[ConsumerMember]:
-        return iter(self._members.values())
-
-    def __contains__(self, member_id: str) -> bool:
-        return member_id in self._members
-
-    def get(self, member_id: str) -> ConsumerMember | None:
-        return self._members.get(member_id)
-
-    def in_order(self) -> list[str]:
-        """Return the member ids in the iteration order of Kafka's TimelineHashMap."""
-        return timeline_order(self._members, self._peak)
-
     def static(self, instance_id: str | None) -> ConsumerMember | None:
         """Return the static member with this instance id, or None."""
         return None if instance_id is None else self._members.get(self._static.get(instance_id, ""))
 
     # Changes
 
-    def update(self, member: ConsumerMember) -> None:
-        """Add a member, or replace the one with the same id."""
-        before = self._members.get(member.member_id)
-        if before is not None:
-            self._uncount(before)
-        self._members[member.member_id] = member
-        self._peak = max(self._peak, len(self._members))
-        self._count(member)
-
-    def remove(self, member_id: str) -> None:
-        member = self._members.pop(member_id, None)
-        if member is not None:
-            self._uncount(member)
-
-    def _count(self, member: ConsumerMember) -> None:
-        self.names.update(member.topic_names)
+    def count(self, member: ConsumerMember) -> None:
+        super().count(member)
         if member.topic_regex:
             self.regexes[member.topic_regex] += 1
         if member.server_assignor is not None:
@@ -209,17 +189,17 @@ class ConsumerMembers:
             for topic_id, partitions in owned.items():
                 self._epochs.setdefault(topic_id, {}).update(dict.fromkeys(partitions, member.member_epoch))
 
-    def _uncount(self, member: ConsumerMember) -> None:
-        _subtract(self.names, member.topic_names)
+    def uncount(self, member: ConsumerMember) -> None:
+        super().uncount(member)
         if member.topic_regex:
-            _subtract(self.regexes, [member.topic_regex])
+            subtract(self.regexes, [member.topic_regex])
         if member.server_assignor is not None:
-            _subtract(self._assignors, [member.server_assignor])
+            subtract(self._assignors, [member.server_assignor])
         if member.instance_id is not None and self._static.get(member.instance_id) == member.member_id:
             del self._static[member.instance_id]
         if member.classic is not None:
             self.classic -= 1
-            _subtract(self.classic_protocols, (name for name, _ in member.classic.protocols))
+            subtract(self.classic_protocols, (name for name, _ in member.classic.protocols))
         self._release(member.assigned, member.member_epoch)
         self._release(member.pending_revocation, member.member_epoch)
 
@@ -247,10 +227,9 @@ class ConsumerMembers:
 
     def is_homogeneous(self) -> bool:
         """Return whether all members subscribe to the same topics."""
-        count = len(self._members)
         if not self.regexes:
-            return all(wanted == count for wanted in self.names.values())
-        if next(iter(self.regexes.values())) != count or self.names:
+            return super().is_homogeneous()
+        if next(iter(self.regexes.values())) != len(self._members) or self.names:
             return False
         matches = Counter(topic for resolved in self.resolved.values() for topic in resolved.topics)
         return all(times == 1 for times in matches.values())
@@ -271,7 +250,7 @@ class ConsumerMembers:
         """
         counts = self._assignors.copy()
         if before is not None and before.server_assignor is not None:
-            _subtract(counts, [before.server_assignor])
+            subtract(counts, [before.server_assignor])
         newcomer = None
         if after.server_assignor is not None:
             newcomer = after.server_assignor if after.server_assignor not in counts else None
@@ -303,12 +282,3 @@ class Preview(ConsumerMembers):
         """Return all subscribed topics, leaving out regular expressions that no member uses any more."""
         matches = (resolved.topics for regex, resolved in self.resolved.items() if regex in self.regexes)
         return set(self.names).union(*matches)
-
-
-def _subtract(counter: Counter[str], keys: Iterable[str]) -> None:
-    """Decrement counts, and remove any that reach zero."""
-    for key in keys:
-        if counter[key] > 1:
-            counter[key] -= 1
-        else:
-            counter.pop(key, None)

@@ -28,6 +28,7 @@ from kafkalet.broker.groups.classic.consumer_protocol import (
 )
 from kafkalet.broker.groups.classic.group import ClassicGroup, State, join_error, sync_error
 from kafkalet.broker.groups.classic.members import ClassicMember
+from kafkalet.broker.groups.modern.records import Change
 from kafkalet.broker.groups.shard import Shard
 from kafkalet.broker.quoting import quoted
 from kafkalet.protocol.errors import Code, KafkaError
@@ -35,7 +36,6 @@ from kafkalet.protocol.errors import Code, KafkaError
 from . import records
 from .group import ConsumerGroup
 from .members import ClassicProtocols, ConsumerMember
-from .records import Change
 
 _LOG = logging.getLogger(__name__)
 
@@ -61,10 +61,10 @@ def group_to_join(shard: Shard, group_id: str) -> tuple[ConsumerGroup, list[Stat
         return ConsumerGroup(shard, group_id), []
     if isinstance(group, ConsumerGroup):
         return group, []
-    if group.is_empty:
-        return ConsumerGroup(shard, group_id), group.tombstones()
     if not isinstance(group, ClassicGroup):
         raise KafkaError(Code.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
+    if group.is_empty:
+        return ConsumerGroup(shard, group_id), group.tombstones()
     return _upgrade(group)
 
 
@@ -91,7 +91,7 @@ def _upgrade(classic: ClassicGroup) -> tuple[ConsumerGroup, list[StateRecord]]:
     for change in changes:
         group.replay(change)
     _LOG.info("group %s: converting the classic group to a consumer group", quoted(group_id))
-    return group, [*classic.tombstones(), *(change.encoded(shard.node.release) for change in changes)]
+    return group, [*classic.tombstones(), *map(group.encoded, changes)]
 
 
 def _check_upgrade(classic: ClassicGroup) -> None:
@@ -196,7 +196,7 @@ def downgrade(
     tombstones = records.without_group(group.group_id, written_ids, group.members.resolved)
     offset = shard.append(
         [
-            *(change.encoded(release) for change in (*changes, *tombstones)),
+            *(records.encoded(change, release) for change in (*changes, *tombstones)),
             classic.record({member.member_id: member.assignment for member in classic.members}),
         ]
     )

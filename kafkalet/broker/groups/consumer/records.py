@@ -7,11 +7,12 @@ Source: org.apache.kafka.coordinator.group.GroupCoordinatorRecordHelpers.
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from kafkalet.broker.cluster.state_log import StateRecord
 from kafkalet.broker.config.release import Release
 from kafkalet.broker.groups.assignors.spec import Assignment
+from kafkalet.broker.groups.modern.records import Change
 from kafkalet.protocol.messages.consumer_group_state import (
     ClassicMemberMetadata,
     ClassicProtocol,
@@ -56,22 +57,13 @@ KEYS: dict[int, tuple[type[Key], type[Message]]] = {
 }
 """The key and value types of each kind of record, keyed by key version."""
 
-_VERSION_0 = b"\0\0"
 
-
-class Change(NamedTuple):
-    """A record that has not been written yet."""
-
-    key: Key
-    value: Message | None
-
-    def encoded(self, release: Release) -> StateRecord:
-        """Encode the record as a broker of this release writes it."""
-        version, value = self.key.VERSIONS.low, self.value
-        if isinstance(value, ConsumerGroupCurrentMemberAssignmentValue) and not release.keeps_assignment_epochs:
-            value = _without_epochs(value)
-        key = version.to_bytes(2, "big") + self.key.encode(version)
-        return StateRecord(key, None if value is None else _VERSION_0 + value.encode(0))
+def encoded(change: Change, release: Release) -> StateRecord:
+    """Encode a record as a broker of this release writes it."""
+    value = change.value
+    if isinstance(value, ConsumerGroupCurrentMemberAssignmentValue) and not release.keeps_assignment_epochs:
+        change = Change(change.key, _without_epochs(value))
+    return change.encoded()
 
 
 def _without_epochs(value: ConsumerGroupCurrentMemberAssignmentValue) -> ConsumerGroupCurrentMemberAssignmentValue:

@@ -14,6 +14,7 @@ from collections import Counter
 from enum import Enum
 
 from kafkalet.broker.groups.group import TopicCheck
+from kafkalet.broker.groups.modern.records import Change
 from kafkalet.broker.java_order import grown, ordered, string_hash, with_capacity
 from kafkalet.broker.quoting import quoted, shown
 from kafkalet.broker.regex.automaton import LONGEST_TOPIC_NAME, BadRegex, compile_in_turns
@@ -23,7 +24,6 @@ from kafkalet.tasks.task import Task, pause, start
 from . import records
 from .group import ConsumerGroup
 from .members import ConsumerMember, Resolved
-from .records import Change
 
 _LOG = logging.getLogger(__name__)
 

@@ -2,7 +2,7 @@
 
 import importlib
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,6 +17,7 @@ class NoClient:
     """A client without a connection."""
 
     is_closed = False
+    when_closed: Callable[[], object] | None = None
 
     def close(self, reason: str) -> None:
         raise AssertionError(f"the connection was closed: {reason}")

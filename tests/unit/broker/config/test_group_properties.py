@@ -8,6 +8,7 @@ from kafkalet.broker.config.entries import Source
 from kafkalet.broker.config.group_properties import (
     GROUP_PROPERTIES,
     check,
+    duration_ms,
     group_entries,
     properties_of_groups,
 )
@@ -74,7 +75,7 @@ def test_earlier_releases_have_fewer_properties() -> None:
 
 
 def test_property_with_an_effect_corresponds_to_a_broker_property_with_an_effect() -> None:
-    rows = [known.row for known in GROUP_PROPERTIES if known.row.affects]
+    rows = [known.row for known in GROUP_PROPERTIES if known.row.affects and known.broker is not None]
     assert rows
     assert {row.affects for row in rows} <= {row.affects for row in BROKER_PROPERTIES.values()}
 
@@ -83,3 +84,42 @@ def test_property_with_an_effect_corresponds_to_a_broker_property_with_an_effect
 def test_every_property_with_an_effect_is_read_by_name() -> None:
     rows = [known.row for known in GROUP_PROPERTIES if known.row.affects]
     assert [row.name for row in rows if row.name not in names_in_code()] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("P1D", 86_400_000), ("PT1H2M3.5S", 3_723_500), ("p2dt1m", 172_860_000), ("-PT1S", -1000), ("PT-1S", -1000)],
+)
+def test_durations_have_the_notation_of_java(text: str, expected: int) -> None:
+    assert duration_ms(text) == expected
+
+
+@pytest.mark.parametrize("value", ["by_duration:-PT1H", "by_duration:PT", "by_duration:", "EARLIEST"])
+def test_invalid_offset_resets_are_refused(value: str) -> None:
+    with pytest.raises(KafkaError, match="must be either 'earliest', 'latest' or of the format 'by_duration:"):
+        check({"share.auto.offset.reset": value}, config())
+
+
+def test_dead_letter_queue_cannot_be_an_internal_topic() -> None:
+    check({"errors.deadletterqueue.topic.name": "dlq"}, config())
+    with pytest.raises(KafkaError, match="DLQ topic name must not start with '__'"):
+        check({"errors.deadletterqueue.topic.name": "__dlq"}, config())
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("44999", "share.session.timeout.ms must be greater than or equal to group.share.min.session.timeout.ms"),
+        ("60001", "share.session.timeout.ms must be less than or equal to group.share.max.session.timeout.ms"),
+    ],
+)
+def test_bound_is_named_before_4_4(value: str, message: str) -> None:
+    with pytest.raises(KafkaError, match=message):
+        check({"share.session.timeout.ms": value}, config("4.3"))
+
+
+def test_session_timeout_must_be_longer_than_the_heartbeat_interval() -> None:
+    low = {"group_share_min_session_timeout_ms": "1000"}
+    with pytest.raises(KafkaError, match=r"share.session.timeout.ms must be greater than share.heartbeat.interval.ms"):
+        check({"share.session.timeout.ms": "5000"}, config(**low))
+    check({"share.session.timeout.ms": "5001"}, config(**low))

@@ -1,4 +1,4 @@
-"""`kafkalet.broker.groups.group`: both types of groups implement its interface."""
+"""`kafkalet.broker.groups.group`: all types of groups implement its interface."""
 
 from collections.abc import Iterator
 
@@ -7,6 +7,7 @@ import pytest
 from kafkalet.broker.groups.classic.group import ClassicGroup
 from kafkalet.broker.groups.consumer.group import ConsumerGroup
 from kafkalet.broker.groups.group import Group, GroupType
+from kafkalet.broker.groups.share.group import ShareGroup
 from tests.unit.model.stage import Stage
 
 from .acting import ONE_PARTITION, Acting
@@ -24,16 +25,16 @@ def stage() -> Iterator[Stage]:
 def of_each_kind(stage: Stage) -> list[Group]:
     Acting(stage)  # looks up the coordinator
     shard = stage.cluster._server.brokers[1].coordinators.groups.shard_of("g")
-    return [ClassicGroup(shard, "g"), ConsumerGroup(shard, "g")]
+    return [ClassicGroup(shard, "g"), ConsumerGroup(shard, "g"), ShareGroup(shard, "g")]
 
 
 @pytest.mark.parametrize("name", ASKED)
-def test_both_group_types_implement_interface(stage: Stage, name: str) -> None:
+def test_all_group_types_implement_interface(stage: Stage, name: str) -> None:
     for group in of_each_kind(stage):
         assert hasattr(group, name)
 
 
-def test_new_group_of_either_type_is_empty(stage: Stage) -> None:
+def test_new_group_of_any_type_is_empty(stage: Stage) -> None:
     for group in of_each_kind(stage):
         assert group.is_empty
         assert group.state == "Empty"
@@ -43,5 +44,5 @@ def test_new_group_of_either_type_is_empty(stage: Stage) -> None:
 
 
 def test_group_types_are_named_as_in_list_groups(stage: Stage) -> None:
-    assert [group.type for group in of_each_kind(stage)] == [GroupType.CLASSIC, GroupType.CONSUMER]
-    assert [str(kind) for kind in GroupType] == ["classic", "consumer"]
+    assert [group.type for group in of_each_kind(stage)] == list(GroupType)
+    assert [str(kind) for kind in GroupType] == ["classic", "consumer", "share"]

@@ -1,11 +1,14 @@
 """The recent lookups of a group's coordinator, and whether more clients are expected to join."""
 
+from collections.abc import Callable
+
 from kafkalet.broker.groups.recent_lookups import RECENT_MS, RecentLookups
 from kafkalet.clock import ManualClock
 
 
 class FakeClient:
     is_closed = False
+    when_closed: Callable[[], object] | None = None
 
     def close(self, reason: str) -> None:
         self.is_closed = True

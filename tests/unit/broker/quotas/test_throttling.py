@@ -1,5 +1,6 @@
 """`kafkalet.broker.quotas.throttling`: measured usage and throttle times. The values were observed with Kafka."""
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -25,6 +26,7 @@ class Client:
     """A connection that records for how long it was muted."""
 
     is_closed = False
+    when_closed: Callable[[], object] | None = None
 
     def __init__(self) -> None:
         self.muted_ms: list[float] = []

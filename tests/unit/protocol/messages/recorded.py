@@ -13,7 +13,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kafkalet.protocol.api import BY_TITLE
-from kafkalet.protocol.messages import consumer_group_state, raft_control_records, request_type, response_type
+from kafkalet.protocol.messages import (
+    consumer_group_state,
+    raft_control_records,
+    request_type,
+    response_type,
+    share_group_metadata,
+)
 from kafkalet.protocol.messages.metadata_records import RECORDS
 from kafkalet.protocol.messages.offsets_topic import (
     GroupMetadataKey,
@@ -37,6 +43,7 @@ INSIDE: dict[str, type[Message]] = {
         TransactionLogKey,
         TransactionLogValue,
         *(message for name, message in vars(consumer_group_state).items() if name.startswith("ConsumerGroup")),
+        *(message for name, message in vars(share_group_metadata).items() if name.startswith("ShareGroup")),
         *RECORDS.values(),
         *(
             message

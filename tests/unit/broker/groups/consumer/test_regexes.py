@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from kafkalet.broker.groups.consumer.members import ConsumerMember, Resolved, wanted_names
 from kafkalet.protocol.errors import Code
 from tests.unit.broker.groups.consuming import Consuming, Partitions
 
@@ -113,3 +114,9 @@ def test_resolution_for_removed_group_writes_nothing(consuming: Consuming) -> No
     del shard.groups[consuming.group_id]
     consuming.stage.settle()
     assert shard.log.partition.log.log_end_offset == end_offset
+
+
+def test_topic_subscribed_by_name_and_expression_counts_once() -> None:
+    member = ConsumerMember("a", topic_names=frozenset({"x", "y"}), topic_regex=".*")
+    assert sorted(wanted_names(member, {})) == ["x", "y"]
+    assert sorted(wanted_names(member, {".*": Resolved(frozenset({"y", "z"}), 1, 1)})) == ["x", "y", "z"]

@@ -1,7 +1,7 @@
 """Sends requests through the router of a broker without a connection, so that faults apply to them."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,6 +23,7 @@ class StubClient:
 
     def __init__(self) -> None:
         self.is_closed = False
+        self.when_closed: Callable[[], object] | None = None
         self.closed = ""
         self.muted_ms = 0.0
 

@@ -65,6 +65,20 @@ def test_error_is_in_the_response_of_each_api_and_version(ask: Asking, api: Api,
     assert ERROR in codes(answer)
 
 
+def identify(topic: Any, request: str, version: int, text: str, topic_id: bytes) -> None:
+    """Set the id of a topic in a request, or its name; some topics have only an id."""
+    name = next((name for name in TOPIC_NAMES if hasattr(topic, name)), None)
+    uses_ids = any(f.name == "topic_id" and version in f.versions for f in topic.FIELDS)
+    if uses_ids and hasattr(topic, "topic_id"):
+        topic.topic_id = bytes(16) if request == "MetadataRequest" else topic_id
+    if name is None:
+        return
+    if not uses_ids or bytes(16) == getattr(topic, "topic_id", b""):
+        setattr(topic, name, text)
+    elif request == "DeleteTopicsRequest":
+        setattr(topic, name, None)
+
+
 def with_items(node: Any, version: int, ids: dict[str, bytes]) -> Any:
     """Return a copy of a request in which each list of topics has t and u, and each list of partitions 0 and 1."""
     changes: dict[str, Any] = {}
@@ -74,16 +88,9 @@ def with_items(node: Any, version: int, ids: dict[str, bytes]) -> Any:
             continue
         first = given[0]
         if part.kind == TOPIC and not isinstance(first, str):
-            [name] = [name for name in TOPIC_NAMES if hasattr(first, name)]
             both = [with_items(first, version, ids) for _ in ids]
             for topic, (text, topic_id) in zip(both, ids.items(), strict=True):
-                uses_ids = any(f.name == "topic_id" and version in f.versions for f in topic.FIELDS)
-                if uses_ids and hasattr(topic, "topic_id"):
-                    topic.topic_id = bytes(16) if type(node).__name__ == "MetadataRequest" else topic_id
-                if not uses_ids or bytes(16) == getattr(topic, "topic_id", b""):
-                    setattr(topic, name, text)
-                elif type(node).__name__ == "DeleteTopicsRequest":
-                    setattr(topic, name, None)
+                identify(topic, type(node).__name__, version, text, topic_id)
             changes[part.name] = both
         elif part.kind == TOPIC:
             changes[part.name] = list(ids)

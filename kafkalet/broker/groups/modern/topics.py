@@ -1,37 +1,19 @@
-"""The topics that the members of a consumer group subscribe to, and a hash of their metadata.
+"""The topics that the members of a group subscribe to, and a hash of their metadata.
 
 A group detects new topics and partitions by comparing a hash of the metadata of all its topics. If the hash changes,
 the group epoch is incremented.
 
-Source: org.apache.kafka.coordinator.group.modern.TopicIds, UnionSet, Utils.computeGroupHash, computeTopicHash.
+Source: org.apache.kafka.coordinator.group.modern.TopicIds, Utils.computeGroupHash, computeTopicHash.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import lru_cache
 
 from kafkalet.broker.cluster.metadata import MetadataImage
-from kafkalet.broker.java_order import ordered, set_of, string_hash
 
-from .members import ConsumerMember, Resolved
 from .xxh3 import xxh3_64
 
 _MAGIC = b"\0"
-
-
-def wanted_names(member: ConsumerMember, resolved: Mapping[str, Resolved]) -> list[str]:
-    """Return the topics that a member subscribes to, in the order in which Kafka iterates over them."""
-    matched = resolved.get(member.topic_regex) if member.topic_regex else None
-    names = _in_order(member.topic_names)
-    if matched is None:
-        return names
-    others = _in_order(matched.topics)
-    large, small = (names, others) if len(names) > len(others) else (others, names)
-    known = frozenset(large)
-    return [*large, *(name for name in small if name not in known)]
-
-
-def _in_order(names: frozenset[str]) -> list[str]:
-    return ordered(sorted(names), string_hash, set_of(len(names)))
 
 
 def topic_ids(names: Iterable[str], metadata: MetadataImage) -> list[bytes]:

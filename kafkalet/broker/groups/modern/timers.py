@@ -1,4 +1,4 @@
-"""Timeouts for the members of a consumer group.
+"""Timeouts for the members of a group whose partitions the broker assigns.
 
 A heartbeat postpones a deadline, usually thousands of times before it is reached. Postponing a deadline therefore only
 changes a number; if the timer then fires too early, it is restarted.
@@ -13,7 +13,7 @@ from kafkalet.clock import Clock, Timer
 
 
 class Wait(Enum):
-    """The event that a timeout waits for. The last two apply only to classic members."""
+    """The event that a timeout waits for. Share groups use only SESSION; the last two apply only to classic members."""
 
     SESSION = "a heartbeat"
     REBALANCE = "revoked partitions"

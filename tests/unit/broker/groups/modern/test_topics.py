@@ -1,6 +1,5 @@
 from kafkalet.broker.cluster.metadata import Endpoint, MetadataImage, PartitionState, TopicState
-from kafkalet.broker.groups.consumer.members import ConsumerMember, Resolved
-from kafkalet.broker.groups.consumer.topics import metadata_hash, topic_ids, wanted_names
+from kafkalet.broker.groups.modern.topics import metadata_hash, topic_ids
 
 A, B = bytes.fromhex("c5e079f374154d7e90a9610e85e02b0a"), bytes.fromhex("f6f3f1d7c4c1402c9c9312fdeeaf058e")
 
@@ -30,12 +29,6 @@ def test_partitions_and_racks_change_hash() -> None:
     metadata.endpoints[1] = Endpoint(1, "localhost", 9092, "rack")
     hashes.add(metadata_hash(["hash-1ff9c.a"], metadata))
     assert len(hashes) == 3
-
-
-def test_topic_subscribed_by_name_and_expression_counts_once() -> None:
-    member = ConsumerMember("a", topic_names=frozenset({"x", "y"}), topic_regex=".*")
-    assert sorted(wanted_names(member, {})) == ["x", "y"]
-    assert sorted(wanted_names(member, {".*": Resolved(frozenset({"y", "z"}), 1, 1)})) == ["x", "y", "z"]
 
 
 def test_only_existing_topics_have_ids() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafkalet.broker.groups.consumer.xxh3 import xxh3_64
+from kafkalet.broker.groups.modern.xxh3 import xxh3_64
 
 HASHES = {
     0: 0x2D06800538D394C2,

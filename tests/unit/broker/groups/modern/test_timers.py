@@ -1,4 +1,4 @@
-from kafkalet.broker.groups.consumer.timers import MemberTimers, Wait
+from kafkalet.broker.groups.modern.timers import MemberTimers, Wait
 from kafkalet.clock import ManualClock
 
 

@@ -1,0 +1,191 @@
+"""A group whose partitions the broker assigns: its epochs, its target assignment, and how records change it.
+
+    group epoch         incremented whenever the members, the subscriptions or the topics change
+    assignment epoch    the group epoch for which the target assignment was computed
+    member epoch        the assignment epoch that a member has reached
+
+Only records change a group: each decision is a list of changes that are first written to the log (`commit`) and then
+applied by the same code that replays the log after a restart (`replay`).
+
+Source: org.apache.kafka.coordinator.group.modern.ModernGroup, Assignment; the `replay` methods of
+org.apache.kafka.coordinator.group.GroupMetadataManager.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import Generic, Protocol, TypeVar, cast
+
+from kafkalet.broker.cluster.state_log import StateRecord
+from kafkalet.broker.groups.assignors.spec import Assignment
+from kafkalet.broker.groups.group import Group
+from kafkalet.broker.groups.shard import Shard
+from kafkalet.broker.java_order import order_of_uuids
+from kafkalet.properties import whole_number
+from kafkalet.protocol.errors import Code, KafkaError
+
+from .members import Members, ModernMember
+from .records import Change
+from .timers import MemberTimers
+from .topics import hash_without_racks, known_topics, metadata_hash
+
+NEVER_READ = -1
+
+MemberT = TypeVar("MemberT", bound=ModernMember)
+
+
+class TargetEpochValue(Protocol):
+    """The value of a record with the epoch of the target assignment."""
+
+    assignment_epoch: int
+    assignment_timestamp: int
+
+
+class PartitionsOfTopic(Protocol):
+    """Partitions of a topic in the value of a record."""
+
+    topic_id: bytes
+    partitions: list[int]
+
+
+class TargetValue(Protocol):
+    """The value of a record with the target assignment of a member."""
+
+    @property
+    def topic_partitions(self) -> Sequence[PartitionsOfTopic]: ...
+
+
+class ModernGroup(ABC, Generic[MemberT]):
+    """A group of a shard. It becomes one of the shard's groups with its first record.
+
+    Its subclasses implement `Group`.
+    """
+
+    members: Members[MemberT]
+    visible_from = 0
+
+    def __init__(self, shard: Shard, group_id: str) -> None:
+        self.shard = shard
+        self.group_id = group_id
+        self.timers = MemberTimers(shard.client_clock)
+        self.group_epoch = shard.node.release.first_epoch_of_modern_groups
+        self.metadata_hash = 0
+        self.metadata_version = NEVER_READ
+        """The version of the cluster metadata from which the metadata hash was computed."""
+        self.assignment_epoch = self.group_epoch
+        self.assignment_timestamp_ms = 0
+        self.target: dict[str, Assignment] = {}
+        self.assigned: dict[bytes, dict[int, str]] = {}
+        """For each topic id and partition, a member whose target assignment contains the partition."""
+
+    @property
+    @abstractmethod
+    def assignment_interval_ms(self) -> int:
+        """The minimum time between two target assignments. The first one is computed immediately."""
+
+    @property
+    def _this(self) -> Group:
+        return cast(Group, self)
+
+    @property
+    def is_empty(self) -> bool:
+        return not len(self.members)
+
+    def member(self, member_id: str) -> MemberT:
+        """Return a member. Raises UNKNOWN_MEMBER_ID if it does not exist."""
+        member = self.members.get(member_id)
+        if member is None:
+            raise KafkaError(Code.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {self.group_id}.")
+        return member
+
+    def is_subscribed_to(self, topic: str) -> bool:
+        return topic in self.members.topics()
+
+    def close(self, code: Code = Code.NOT_COORDINATOR) -> None:
+        """Cancel all timers. The members never wait for a response, so none has to be completed."""
+        self.timers.close()
+
+    # Decisions
+
+    def may_assign(self) -> bool:
+        """Return whether the assignment interval has passed."""
+        interval_ms, since_ms = self.assignment_interval_ms, self.assignment_timestamp_ms
+        return not since_ms or not interval_ms or self.shard.clock.now_ms() >= since_ms + interval_ms
+
+    def topics_have_changed(self) -> bool:
+        """Return whether a subscribed topic may have changed since the group last looked at the metadata."""
+        metadata, since = self.shard.node.metadata, self.metadata_version
+        if since in (metadata.version, NEVER_READ):
+            return since == NEVER_READ
+        return any(metadata.may_have_changed(name, since) for name in self.members.topics())
+
+    def hash_of(self, names: Iterable[str]) -> int:
+        """Return a hash of the metadata of these topics (ModernGroup.computeMetadataHash)."""
+        node = self.shard.node
+        if node.release.keeps_hash_of_topics:
+            return metadata_hash(names, node.metadata)
+        return hash_without_racks(known_topics(names, node.metadata))
+
+    def duration_ms(self, name: str, default: int) -> int:
+        """Return a duration from the configuration of the group, or `default` if the group does not set it."""
+        own = self.shard.node.metadata.group_config.get(self.group_id)
+        value = whole_number(own[name].strip()) if own and name in own else None
+        return default if value is None else value
+
+    # Records
+
+    @abstractmethod
+    def encoded(self, change: Change) -> StateRecord:
+        """Encode a record as a broker of this release writes it."""
+
+    @abstractmethod
+    def replay(self, change: Change) -> None:
+        """Apply a record to the group."""
+
+    def commit(self, changes: Iterable[Change], replacing: Sequence[StateRecord] = ()) -> int:
+        """Append changes to the log, replay them, and return the offset of the last record.
+
+        The records in `replacing` are written first; they delete the group that this one replaces. If KafkaError is
+        raised, it has a code for the client and nothing has changed.
+        """
+        changes, shard = list(changes), self.shard
+        offset = shard.append([*replacing, *map(self.encoded, changes)])
+        former = shard.groups.get(self.group_id)
+        if changes:
+            shard.groups[self.group_id] = self._this
+        for change in changes:
+            self.replay(change)
+        if changes and former is not None and former is not self._this:
+            former.close(Code.REBALANCE_IN_PROGRESS)  # tells its members to join again, now in this group
+        return offset
+
+    def replay_end(self) -> None:
+        """Remove the group from its shard, because its last record was a tombstone."""
+        self.close()
+        if self.shard.groups.get(self.group_id) is self._this:
+            del self.shard.groups[self.group_id]
+
+    def replay_target_epoch(self, value: TargetEpochValue | None) -> None:
+        if value is None:
+            self.assignment_epoch, self.assignment_timestamp_ms = -1, 0
+        else:
+            self.assignment_epoch, self.assignment_timestamp_ms = value.assignment_epoch, value.assignment_timestamp
+
+    def replay_target(self, member_id: str, value: TargetValue | None) -> None:
+        """Replace the target assignment of a member, or remove it if there is none."""
+        for topic_id, partitions in self.target.pop(member_id, {}).items():
+            holders = self.assigned.get(topic_id, {})
+            for partition in partitions:
+                if holders.get(partition) == member_id:
+                    del holders[partition]
+            if not holders:
+                self.assigned.pop(topic_id, None)
+        if value is not None:
+            assignment = self.target[member_id] = assignment_of(value.topic_partitions)
+            for topic_id, partitions in assignment.items():
+                self.assigned.setdefault(topic_id, {}).update(dict.fromkeys(partitions, member_id))
+
+
+def assignment_of(topics: Iterable[PartitionsOfTopic]) -> Assignment:
+    """Return the partitions by topic id, in the order of Kafka's hash table (Assignment.fromRecord)."""
+    given = {each.topic_id: each.partitions for each in topics}
+    return {topic_id: given[topic_id] for topic_id in order_of_uuids(given)}
