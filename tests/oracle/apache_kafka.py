@@ -23,7 +23,7 @@ from typing import Self
 
 from kafkalet_conformance.playing.connection import Closed, Connection, NoAnswer
 
-VERSIONS = {"2.8": "2.8.2", "3.9": "3.9.2", "4.4": "4.4.0"}
+VERSIONS = {"2.8": "2.8.2", "3.9": "3.9.2", "4.3": "4.3.1", "4.4": "4.4.0"}
 CACHE = Path(os.environ.get("KAFKA_ORACLE_CACHE", "~/.cache/kafka-oracle")).expanduser()
 CLUSTER_ID = "a2Fma2Etb3JhY2xlLTAwMQ"
 USERS = ("admin", "user")
@@ -49,6 +49,8 @@ PROPERTIES = {
     "offsets.topic.replication.factor": "1",
     "transaction.state.log.replication.factor": "1",
     "transaction.state.log.min.isr": "1",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
     "group.initial.rebalance.delay.ms": "0",
 }
 

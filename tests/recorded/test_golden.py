@@ -21,7 +21,7 @@ from kafkalet_conformance.transcripts import load
 from tests.source import ROOT
 from tools.recording.recorded_properties import TOKEN_PROPERTIES, broker_properties
 
-RELEASES = ("3.9", "4.4", "2.8")
+RELEASES = ("3.9", "4.4", "4.3", "2.8")
 WITH_ACLS = {
     "listeners": "SASL_PLAINTEXT://127.0.0.1:0",
     "sasl.enabled.mechanisms": "PLAIN",
@@ -32,25 +32,13 @@ WITH_ACLS = {
     "super.users": "User:admin",
 }
 """The properties of a broker that denies by default, with the super user admin and the user user."""
-SHARE_GROUPS, STREAMS_GROUPS = "share groups are not supported yet", "streams groups are not supported yet"
+STREAMS_GROUPS = "streams groups are not supported yet"
 LATER_APIS = {
     "AddRaftVoter": "the voters of the metadata log are fixed",
-    "AlterShareGroupOffsets": SHARE_GROUPS,
-    "DeleteShareGroupOffsets": SHARE_GROUPS,
-    "DeleteShareGroupState": SHARE_GROUPS,
-    "DescribeShareGroupOffsets": SHARE_GROUPS,
-    "InitializeShareGroupState": SHARE_GROUPS,
-    "ReadShareGroupState": SHARE_GROUPS,
-    "ReadShareGroupStateSummary": SHARE_GROUPS,
-    "ShareAcknowledge": SHARE_GROUPS,
-    "ShareFetch": SHARE_GROUPS,
-    "ShareGroupDescribe": SHARE_GROUPS,
-    "ShareGroupHeartbeat": SHARE_GROUPS,
     "StreamsGroupDescribe": STREAMS_GROUPS,
     "StreamsGroupHeartbeat": STREAMS_GROUPS,
     "StreamsGroupTopologyDescriptionUpdate": STREAMS_GROUPS,
     "UnregisterController": "controllers cannot be unregistered yet",
-    "WriteShareGroupState": SHARE_GROUPS,
 }
 """APIs that kafkalet does not serve, with the reason. Scenarios and cases that need one of them are skipped."""
 

@@ -25,6 +25,8 @@ from .sources import full_names
 
 KAFKA_2_8, KAFKA_3_9, KAFKA_4_4 = ("2.8",), ("3.9",), ("4.4",)
 EVERY_RELEASE = (*KAFKA_2_8, *KAFKA_3_9, *KAFKA_4_4)
+SHARE_GROUPS = ("4.3", *KAFKA_4_4)
+"""The releases whose share groups are recorded."""
 
 Write = Callable[[ScenarioBuilder], None]
 """A function that adds the steps of a scenario to a builder."""

@@ -12,7 +12,7 @@ kafka.server: AclApis ApiVersionManager AuthHelper AutoTopicCreationManager Cach
   ReplicaManager ZkAdminManager
 kafka.server.handlers: DescribeTopicPartitionsRequestHandler
 kafka.server.metadata: KRaftMetadataCache
-kafka.server.share: SharePartition
+kafka.server.share: DelayedShareFetch SharePartition SharePartitionManager
 org.apache.kafka.common.acl: AclBindingFilter
 org.apache.kafka.common.internals: Topic
 org.apache.kafka.common.network: NetworkReceive
@@ -28,12 +28,13 @@ org.apache.kafka.controller: AclControlManager ClientQuotaControlManager Cluster
   QuorumController ReplicationControlManager ScramControlManager
 org.apache.kafka.coordinator.common.runtime: CoordinatorRuntime
 org.apache.kafka.coordinator.group: GroupConfig GroupCoordinatorRecordHelpers GroupCoordinatorService
-  GroupMetadataManager OffsetMetadataManager
-org.apache.kafka.coordinator.group.assignor: RangeAssignor UniformAssignor UniformHeterogeneousAssignmentBuilder
-  UniformHomogeneousAssignmentBuilder
+  GroupMetadataManager OffsetMetadataManager ShareGroupAutoOffsetResetStrategy
+org.apache.kafka.coordinator.group.assignor: RangeAssignor SimpleAssignor UniformAssignor
+  UniformHeterogeneousAssignmentBuilder UniformHomogeneousAssignmentBuilder
 org.apache.kafka.coordinator.group.classic: ClassicGroup
 org.apache.kafka.coordinator.group.modern.consumer: ConsumerGroup CurrentAssignmentBuilder
-org.apache.kafka.coordinator.share: ShareCoordinatorShard
+org.apache.kafka.coordinator.group.modern.share: ShareGroup ShareGroupConfig ShareGroupMember
+org.apache.kafka.coordinator.share: ShareCoordinatorService ShareCoordinatorShard
 org.apache.kafka.image: ScramImage
 org.apache.kafka.metadata.authorizer: StandardAuthorizer StandardAuthorizerData
 org.apache.kafka.raft: KafkaRaftClient
@@ -41,7 +42,7 @@ org.apache.kafka.server: ClientMetricsManager
 org.apache.kafka.server.authorizer: Authorizer
 org.apache.kafka.server.config: DelegationTokenManagerConfigs QuotaConfig
 org.apache.kafka.server.metrics: ClientMetricsConfigs
-org.apache.kafka.server.share.session: ShareSessionCache
+org.apache.kafka.server.share.session: ShareSession ShareSessionCache
 org.apache.kafka.storage.internals.epoch: LeaderEpochFileCache
 org.apache.kafka.storage.internals.log: LogConfig LogSegment LogValidator ProducerAppendInfo ProducerStateManager
   TransactionIndex

@@ -6,6 +6,9 @@ from kafkalet.protocol.releases import advertised
 from kafkalet_conformance.catalog import scenarios
 from kafkalet_conformance.notation.messages import APIS
 
+IN_PART = frozenset({"4.3"})
+"""Releases of which only the areas are recorded in which they may differ from their neighbors: they must be named."""
+
 
 def recorded_releases() -> list[str]:
     """Return the releases that have recorded responses, the oldest first."""
@@ -14,8 +17,12 @@ def recorded_releases() -> list[str]:
 
 
 def nearest(served: Mapping[int, tuple[int, int]], releases: Iterable[str] = ()) -> str:
-    """Return the recorded release with the smallest distance; of releases with the same distance, the newest."""
-    return min(reversed([*(releases or recorded_releases())]), key=lambda release: distance(served, release))
+    """Return the recorded release with the smallest distance; of releases with the same distance, the newest.
+
+    By default, those of IN_PART are left out.
+    """
+    known = [*releases] or [release for release in recorded_releases() if release not in IN_PART]
+    return min(reversed(known), key=lambda release: distance(served, release))
 
 
 def distance(served: Mapping[int, tuple[int, int]], release: str) -> tuple[int, int]:

@@ -1,16 +1,16 @@
 """Share groups and streams groups in a cluster of several brokers: requests to a broker that is not responsible."""
 
-from kafkalet_conformance.building import ScenarioBuilder, Step
-from tools.recording.definitions import KAFKA_4_4, Scenarios
+from kafkalet_conformance.building import ScenarioBuilder, Step, batch
+from tools.recording.definitions import KAFKA_4_4, SHARE_GROUPS, Scenarios
+from tools.recording.shares import ACCEPT, GROUP_RESOURCE, STATE, M, of
 
-from .coordinators import ELSEWHERE, find_coordinator
+from .coordinators import ELSEWHERE, THERE, find_coordinator
+from .several_brokers import lead, write
 
-scenario = Scenarios("share_groups", KAFKA_4_4, brokers=3)
-
-M = "AAAAAAAAAAAAAAAAAAAAAQ"
+scenario = Scenarios("share_groups", SHARE_GROUPS, brokers=3)
 
 
-@scenario("KIP-932 KIP-1071 GroupCoordinatorService", level="must", ShareGroupHeartbeat=1)
+@scenario("KIP-932 KIP-1071 GroupCoordinatorService", KAFKA_4_4, level="must", ShareGroupHeartbeat=1)
 def share_not_coordinator(ask: ScenarioBuilder) -> None:
     """A broker that does not coordinate a share group or streams group returns NOT_COORDINATOR."""
     t = ask.spread_topic("t", [1, 2])
@@ -50,3 +50,41 @@ def share_not_leader(ask: ScenarioBuilder) -> None:
         for epoch, v in enumerate(ask.versions("ShareAcknowledge"), 1):
             body = who | {"share_session_epoch": epoch, "topics": wanted}
             ask.request(f"broker {node}: acknowledge v{v}", "ShareAcknowledge", v, body, conn=f"at-{node}")
+
+
+@scenario("KIP-932 SharePartitionManager", level="must", ShareFetch=1)
+def share_leader_moves(ask: ScenarioBuilder) -> None:
+    """After the leader of a partition has changed, the new one knows what was acknowledged, and delivers the rest."""
+    t = ask.spread_topic("t", [1, 2])
+    g = find_coordinator(ask, "g")
+    ask.until("FindCoordinator", 6, {"key_type": 2, "coordinator_keys": [STATE]}, "coordinators.0.error_code", 0)
+    ask.steps[-1]["timeout_ms"] = 40000
+    earliest = {"name": "share.auto.offset.reset", "config_operation": 0, "value": "earliest"}
+    named = {"resource_type": GROUP_RESOURCE, "resource_name": g, "configs": [earliest]}
+    ask.setup("IncrementalAlterConfigs", 1, {"resources": [named]})
+    member: Step = {"group_id": g, "member_id": M, "member_epoch": 0, "subscribed_topic_names": [t]}
+    ask.until("ShareGroupHeartbeat", 1, member, "assignment.topic_partitions.0.partitions.0", 0)
+    ask.steps[-1] |= {"conn": THERE, "timeout_ms": 40000}
+    write(ask, t, batch(10, 20, 30))
+    last = ask.versions("ShareFetch")[-1]
+    limits = {"max_wait_ms": 5000, "min_bytes": 1, "max_bytes": 1 << 20, "max_records": 100, "batch_size": 100}
+
+    def fetch(case: str, node: int, epoch: int) -> None:
+        body: Step = {"group_id": g, "member_id": M, "share_session_epoch": epoch, "topics": []} | limits
+        body["topics"] = [] if epoch else [of("$t.id")]
+        ask.request(case, "ShareFetch", last, body, conn=f"at-{node}")
+
+    def accept(case: str, node: int, epoch: int, offset: int) -> None:
+        body: Step = {"group_id": g, "member_id": M, "share_session_epoch": epoch}
+        body["topics"] = [of("$t.id", (offset, offset, ACCEPT))]
+        ask.request(case, "ShareAcknowledge", last, body, conn=f"at-{node}")
+
+    fetch("the first leader delivers all records", 1, 0)
+    accept("the first leader accepts one", 1, 1, 0)
+    lead(ask, t, [2, 1])
+    accept("the first leader does not lead any more", 1, 2, 1)
+    fetch("the first leader has no records", 1, 3)
+    fetch("the second leader delivers the others", 2, 0)
+    accept("the second leader accepts one", 2, 1, 2)
+    lead(ask, t, [1, 2])
+    fetch("the first leader delivers the last one", 1, 4)

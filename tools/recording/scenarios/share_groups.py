@@ -2,60 +2,11 @@
 
 from typing import Any
 
-from kafkalet_conformance.building import UNKNOWN_TOPIC_ID, ScenarioBuilder, Step, batch
-from tools.recording.definitions import KAFKA_4_4, Scenarios
+from kafkalet_conformance.building import UNKNOWN_TOPIC_ID, ScenarioBuilder, batch
+from tools.recording.definitions import SHARE_GROUPS, Scenarios
+from tools.recording.shares import ACCEPT, GONE, OPEN, REJECT, RELEASE, M, N, Share, of
 
-scenario = Scenarios("share_groups", KAFKA_4_4)
-
-M, N = "AAAAAAAAAAAAAAAAAAAAAQ", "AAAAAAAAAAAAAAAAAAAAAg"
-"""Member ids; since KIP-932, clients choose them, as UUIDs in base64."""
-ACCEPT, RELEASE, REJECT, RENEW = 1, 2, 3, 4
-GONE, OPEN = -1, 0
-
-
-class Share:
-    """A share group: requests of its members."""
-
-    def __init__(self, ask: ScenarioBuilder, name: str = "g") -> None:
-        self.ask = ask
-        self.id = ask.group(name)
-
-    def beat(self, case: str, member: str, epoch: int, *topics: str, **more: Any) -> None:
-        self.ask.request(case, "ShareGroupHeartbeat", 1, self.beating(member, epoch, *topics) | more)
-
-    def beating(self, member: str, epoch: int, *topics: str) -> Step:
-        wanted = list(topics) or None
-        return {"group_id": self.id, "member_id": member, "member_epoch": epoch, "subscribed_topic_names": wanted}
-
-    def joined(self, member: str, *topics: str) -> None:
-        """Join, and read from the beginning of the topics."""
-        name = {"resource_type": 32, "resource_name": self.id}
-        change = {"name": "share.auto.offset.reset", "config_operation": 0, "value": "earliest"}
-        self.ask.setup("IncrementalAlterConfigs", 1, {"resources": [name | {"configs": [change]}]})
-        self.ask.until("ShareGroupHeartbeat", 1, self.beating(member, 0, *topics), "error_code", 0)
-        asked = self.beating(member, 0, *topics)
-        self.ask.until("ShareGroupHeartbeat", 1, asked, "assignment.topic_partitions.0.partitions.0", 0)
-
-    def fetching(self, member: str, session: int, *topics: Step, **more: Any) -> Step:
-        limits = {"max_wait_ms": 500, "min_bytes": 1, "max_bytes": 1 << 20, "max_records": 100, "batch_size": 100}
-        who = {"group_id": self.id, "member_id": member, "share_session_epoch": session}
-        return who | limits | {"topics": list(topics)} | more
-
-    def fetch(self, case: str, member: str, session: int, *topics: Step, version: int = 1, **more: Any) -> None:
-        body = self.fetching(member, session, *topics, **more)
-        self.ask.request(case, "ShareFetch", version, body)
-
-    def acknowledge(self, case: str, member: str, session: int, *topics: Step, version: int = 1, **more: Any) -> None:
-        body = {"group_id": self.id, "member_id": member, "share_session_epoch": session, "topics": list(topics)}
-        self.ask.request(case, "ShareAcknowledge", version, body | more)
-
-
-def of(topic: str, *acknowledged: tuple[int, int, int], partition: int = 0) -> Step:
-    """Return a partition to fetch or acknowledge; `acknowledged` has first offset, last offset and type."""
-    batches = [
-        {"first_offset": first, "last_offset": last, "acknowledge_types": [kind]} for first, last, kind in acknowledged
-    ]
-    return {"topic_id": topic, "partitions": [{"partition_index": partition, "acknowledgement_batches": batches}]}
+scenario = Scenarios("share_groups", SHARE_GROUPS)
 
 
 @scenario("KIP-932 GroupMetadataManager", ShareGroupHeartbeat=1)

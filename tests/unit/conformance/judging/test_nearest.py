@@ -4,14 +4,14 @@ import pytest
 
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.releases import advertised
-from kafkalet_conformance.judging.nearest import distance, nearest, recorded_releases
+from kafkalet_conformance.judging.nearest import IN_PART, distance, nearest, recorded_releases
 
 
 def served(release: str) -> dict[int, tuple[int, int]]:
     return {int(api): (versions.low, versions.high) for api, versions in advertised(release).items()}
 
 
-@pytest.mark.parametrize("release", recorded_releases())
+@pytest.mark.parametrize("release", [release for release in recorded_releases() if release not in IN_PART])
 def test_recorded_release_is_nearest_to_itself(release: str) -> None:
     assert nearest(served(release)) == release
     assert distance(served(release), release) == (0, 0)

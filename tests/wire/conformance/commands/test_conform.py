@@ -102,7 +102,7 @@ def test_output_without_utf_8_is_escaped(broker: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--against", "5.0"], "--against 5.0: recorded releases are 2.8, 3.9, 4.4; nearest chooses one"),
+        (["--against", "5.0"], "--against 5.0: recorded releases are 2.8, 3.9, 4.3, 4.4; nearest chooses one"),
         (["--only", "list_offset"], "there is no such area or scenario; did you mean list_offsets"),
         (["--api", "Fech"], "there is no such API with recorded responses; did you mean Fetch?"),
         (["--kip", "KIP-999999"], "there is no such KIP"),
