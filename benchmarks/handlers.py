@@ -34,6 +34,7 @@ class NoClient:
     """A client without a connection."""
 
     is_closed = False
+    when_closed: Callable[[], object] | None = None
 
     def close(self, reason: str) -> None:
         raise SystemExit(f"the broker closed the connection: {reason}")

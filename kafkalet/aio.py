@@ -17,7 +17,7 @@ from typing import Any, Self
 from kafkalet.broker.arguments import shown
 from kafkalet.clock import MovableClock
 from kafkalet.testing import cluster as sync
-from kafkalet.testing import faults, group, hold, nodes, requests, security, topic, transaction
+from kafkalet.testing import faults, group, hold, nodes, requests, security, share_group, topic, transaction
 from kafkalet.testing.mirror import Mirror
 
 
@@ -31,6 +31,10 @@ class Fault(Mirror, of=faults.Fault):
 
 class Group(Mirror, of=group.Group):
     """A consumer group; see `kafkalet.testing.group.Group`."""
+
+
+class ShareGroup(Mirror, of=share_group.ShareGroup, direct="start_offset deliveries"):
+    """A share group; see `kafkalet.testing.share_group.ShareGroup`."""
 
 
 class Transaction(Mirror, of=transaction.Transaction):
@@ -68,8 +72,8 @@ class Users(Mirror, of=security.Users):
 class Cluster(
     Mirror,
     of=sync.Cluster,
-    direct="bootstrap_servers_of broker brokers fault group groups now_ms open_transaction refuse_connections topic "
-    "topics transaction transactions",
+    direct="bootstrap_servers_of broker brokers fault group groups now_ms open_transaction refuse_connections "
+    "share_group share_groups topic topics transaction transactions",
     without="start stop",
 ):
     """A cluster in the running event loop; see `kafkalet.testing.cluster.Cluster`. Use it with `async with`."""

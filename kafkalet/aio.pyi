@@ -35,6 +35,9 @@ from kafkalet.testing.requests import AnyMoment, Moment, Request
 from kafkalet.testing.requests import Requests as SyncRequests
 from kafkalet.testing.security import Acls as SyncAcls
 from kafkalet.testing.security import Users as SyncUsers
+from kafkalet.testing.share_group import ShareGroup as SyncShareGroup
+from kafkalet.testing.share_group import ShareMember
+from kafkalet.testing.share_records import ShareRecord, ShareState
 from kafkalet.testing.snapshot import Snapshot
 from kafkalet.testing.topic import Since, TopicMark, Where
 from kafkalet.testing.topic import Topic as SyncTopic
@@ -444,6 +447,120 @@ class Group(Mirror):
         With the consumer protocol, members release and get partitions with their next heartbeats, every 5 seconds
         unless the broker properties `group.consumer.heartbeat.interval.ms` and
         `group.consumer.min.heartbeat.interval.ms` are smaller.
+
+        Raises AssertionError after `timeout` seconds (by default `cluster.timeout`).
+        """
+
+class ShareGroup(Mirror):
+    """A share group; see `kafkalet.testing.share_group.ShareGroup`."""
+
+    sync: SyncShareGroup
+    group_id: str
+    @property
+    def assignment(self) -> dict[str, set[Place]]:
+        """The partitions of each member, as (topic, partition), by member id."""
+    @property
+    def config(self) -> dict[str, str]:
+        """The properties of the group, by Kafka's names. Others have the values of the brokers."""
+    async def configure(self, config: Mapping[str, arguments.PropertyValue | None]) -> ShareGroup:
+        """Change properties of the group, as in `{"share.auto.offset.reset": "earliest"}`. None removes a property.
+
+        The group need not exist. Raises KafkaError with INVALID_CONFIG, and changes nothing, if a property is unknown
+        or a value is invalid.
+        """
+    async def delete(self) -> None:
+        """Delete the group and the state of its records.
+
+        Raises KafkaError with GROUP_ID_NOT_FOUND if it does not exist, and NON_EMPTY_GROUP if it has members.
+        """
+    def deliveries(self, topic: str, partition: int, offset: int) -> int:
+        """Return how often a record was delivered; 0 if it was not delivered yet, or does not exist."""
+    async def evict(self, member_id: str) -> ShareGroup:
+        """Remove a member, as if its session had timed out. The other members get its partitions.
+
+        The records that it has acquired stay locked until the locks expire (`expire_locks`) or its connection closes. A
+        client that is still alive notices with its next heartbeat, and joins again. Raises ValueError if there is no
+        such member.
+        """
+    async def expire_locks(self, topic: str | None = None, *, member_id: str | None = None) -> int:
+        """Expire acquisition locks now, as if share.record.lock.duration.ms had passed. Return how many there were.
+
+        They are those of all topics and members, of one topic, or of one member. Its records are available to all
+        members again, or archived if they were delivered as often as `share.delivery.count.limit` allows. A late
+        acknowledgement returns INVALID_RECORD_STATE.
+        """
+    @property
+    def lag(self) -> int:
+        """The sum of the lags of all partitions."""
+    @property
+    def lags(self) -> dict[Place, int]:
+        """The lag by (topic, partition): the high watermark minus the start offset and the completed deliveries.
+
+        Before the first fetch, it is the number of records that the group would get (share.auto.offset.reset). Raises
+        KafkaError with LEADER_NOT_AVAILABLE if one of the partitions has no leader.
+        """
+    @property
+    def members(self) -> list[ShareMember]:
+        """The members, in the order in which they joined."""
+    async def records(self, state: ShareState | None = None, topic: str | None = None) -> list[ShareRecord]:
+        """Return the records that the group has consumed or can consume, by topic, partition and offset.
+
+        With `state`, only those that are "available", "acquired", "acknowledged" or "archived". Records that were
+        skipped, because the group began after them, are left out, and so are deleted ones.
+        """
+    async def seek(
+        self,
+        offset: int | Literal["earliest", "latest"] | datetime | None = None,
+        topic: str | None = None,
+        partition: int | None = None,
+        *,
+        timestamp: Time | None = None,
+    ) -> ShareGroup:
+        """Set other start offsets, as `kafka-share-groups --reset-offsets` does. The group must have no members.
+
+        The new offset is `offset`, the earliest or latest offset, or that of the first record at or after a time: a
+        datetime, or `timestamp` in milliseconds since 1970. By default, all partitions that the group has consumed
+        change; otherwise those of a topic, or one partition. All records at or after the new offset are delivered
+        again, with new delivery counts. The group is created if it does not exist.
+
+        Raises KafkaError with NON_EMPTY_GROUP if the group has members.
+        """
+    def start_offset(self, topic: str, partition: int = 0) -> int | None:
+        """Return the start offset of a partition: all records below it are acknowledged or archived.
+
+        None means that no member has fetched from the partition yet: `share.auto.offset.reset` decides then.
+        """
+    @property
+    def start_offsets(self) -> dict[Place, int]:
+        """The start offsets by (topic, partition)."""
+    @property
+    def state(self) -> str:
+        """The state of the group: "Empty", "Stable" if it has members, or "Dead" if it does not exist."""
+    async def wait_for(
+        self,
+        *,
+        available: int | None = None,
+        acquired: int | None = None,
+        acknowledged: int | None = None,
+        archived: int | None = None,
+        topic: str | None = None,
+        timeout: float | None = None,
+    ) -> ShareGroup:
+        """Wait until at least this number of records are in each of these states, of all topics or of one.
+
+        Raises AssertionError after `timeout` seconds (by default `cluster.timeout`), with the members and records.
+        """
+    async def wait_for_lag(self, lag: int = 0, timeout: float | None = None) -> ShareGroup:
+        """Wait until the deliveries of all records but `lag` have ended.
+
+        The wait continues while the group does not exist, or partitions are not assigned or have no leader. Raises
+        AssertionError after `timeout` seconds (by default `cluster.timeout`), with the members and records.
+        """
+    async def wait_until_stable(self, members: int | None = None, timeout: float | None = None) -> ShareGroup:
+        """Wait until the group has this number of members (by default at least one), and all partitions are assigned.
+
+        Members get partitions with their next heartbeats, every 5 seconds unless the broker property
+        `group.share.heartbeat.interval.ms` is smaller.
 
         Raises AssertionError after `timeout` seconds (by default `cluster.timeout`).
         """
@@ -946,6 +1063,13 @@ class Cluster(Mirror):
         Raises AssertionError after `timeout` seconds (by default `cluster.timeout`), whose message lists what is
         still in progress.
         """
+    def share_group(self, group_id: str) -> ShareGroup:
+        """Return a share group, to read, wait for, and change its members and the state of its records.
+
+        The state of a group that does not exist is "Dead".
+        """
+    def share_groups(self) -> list[ShareGroup]:
+        """Return the share groups, by id, like `groups`."""
     async def snapshot(self) -> Snapshot:
         """Return a copy of the contents, to `restore` them later or in another cluster.
 

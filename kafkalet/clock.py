@@ -14,8 +14,8 @@ A broker has three kinds of time. Ages are measured in log time, waiting times i
 between the brokers and their clients in real time, which no test can stop:
 
     log time       the age of records, offsets, transactions and ids: timestamps, retention, flush.ms, segment.ms,
-                   delayed deletion, transaction timeouts, expiration of offsets, producers and transactional ids, and
-                   how long a follower has lagged
+                   delayed deletion, transaction timeouts, acquisition locks of share groups, expiration of offsets,
+                   producers and transactional ids, and how long a follower has lagged
     client time    timeouts and intervals of clients and disks: sessions, rebalances and joins of groups, long polls
                    and all other waiting requests, idle connections, quotas, fetch sessions, telemetry intervals,
                    checkpoints

@@ -180,6 +180,20 @@ func TestGroupSeeksWithoutMembers(t *testing.T) {
 	wants(t, group.State(t).Lag, int64(3))
 }
 
+func TestShareGroupShowsItsRecords(t *testing.T) {
+	shared.Topic("shared").Send(t, Values("a", "b", "c")...)
+	group := shared.ShareGroup("workers")
+	state := group.Seek(t, "shared", 1)
+	wants(t, []any{state.State, *state.Positions[0].StartOffset, state.Lag}, []any{"Empty", int64(1), int64(2)})
+	records := group.Records(t, "available")
+	wants(t, []any{len(records), *records[0].Value, records[0].Deliveries}, []any{2, "b", int64(0)})
+	wants(t, len(group.Records(t, "")), 2)
+	wants(t, group.ExpireLocks(t), int64(0))
+	message := failureOf(t, func(t testing.TB) { group.WaitForAcknowledged(t, 1, time.Millisecond) })
+	contains(t, message, "workers", "1 acknowledged record")
+	wants(t, group.State(t).Lag, int64(2))
+}
+
 func TestFaultThatNeverFiredFailsTheTest(t *testing.T) {
 	options := api.NewFault{Error: api.Ptr("NOT_LEADER_OR_FOLLOWER")}
 	message := failureOf(t, func(t testing.TB) { shared.Fault(t, "Produce", options) })

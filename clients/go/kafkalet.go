@@ -543,6 +543,53 @@ func (group Group) SeekToTime(t testing.TB, topic string, timestamp time.Time) G
 	return GroupState{group.broker.API(t).SeekGroup(group.id, seek)}
 }
 
+// ShareGroup is a share group (KIP-932).
+type ShareGroup struct {
+	broker *Broker
+	id     string
+}
+
+// ShareGroup returns a share group, which need not exist.
+func (broker *Broker) ShareGroup(id string) ShareGroup {
+	return ShareGroup{broker: broker, id: id}
+}
+
+// State returns the state, members, start offsets and lag of the group, and the number of records in each state.
+func (group ShareGroup) State(t testing.TB) api.ShareGroup {
+	t.Helper()
+	return group.broker.API(t).GetShareGroup(group.id)
+}
+
+// Records returns the records with their deliveries. state is "available", "acquired", "acknowledged", "archived", or
+// "" for all.
+func (group ShareGroup) Records(t testing.TB, state string) []api.ShareRecord {
+	t.Helper()
+	options := api.ReadShareGroupRecordsQuery{}
+	if state != "" {
+		options.State = &state
+	}
+	return group.broker.API(t).ReadShareGroupRecords(group.id, options).Records
+}
+
+// ExpireLocks ends the acquisition locks of all records now, and returns how many there were.
+func (group ShareGroup) ExpireLocks(t testing.TB) int64 {
+	t.Helper()
+	return group.broker.API(t).ExpireLocks(group.id, api.ExpireLocks{}).Expired
+}
+
+// WaitForAcknowledged waits until at least n records are acknowledged. A timeout of 0 means 10 seconds.
+func (group ShareGroup) WaitForAcknowledged(t testing.TB, n int64, timeout time.Duration) api.ShareGroup {
+	t.Helper()
+	return group.broker.API(t).WaitForShareGroup(
+		group.id, api.WaitForShareGroup{Acknowledged: &n, Timeout: seconds(timeout)})
+}
+
+// Seek sets the start offset of all partitions of a topic. The group must have no members; it need not exist.
+func (group ShareGroup) Seek(t testing.TB, topic string, offset int64) api.ShareGroup {
+	t.Helper()
+	return group.broker.API(t).SeekShareGroup(group.id, api.SeekShareGroup{Topic: &topic, Offset: offset})
+}
+
 // Transaction is a transaction without a client.
 type Transaction struct {
 	broker *Broker

@@ -205,6 +205,12 @@ export interface CommittedOffset {
 }
 
 /** Properties to set or to remove. */
+export interface ConfigureShareGroup {
+  /** The properties, as in {"share.auto.offset.reset": "earliest"}. null removes one. */
+  config: { [name: string]: string | null }
+}
+
+/** Properties to set or to remove. */
 export interface ConfigureTopic {
   /** The properties, as in {"retention.ms": "1000"}. null removes one. */
   config: { [name: string]: string | null }
@@ -254,6 +260,26 @@ export interface DeleteRecords {
 export interface EvictMember {
   /** The member id, or the group.instance.id. */
   member_id: string
+}
+
+/** A member to evict. */
+export interface EvictShareMember {
+  /** The member id. */
+  member_id: string
+}
+
+/** Locks to end. */
+export interface ExpireLocks {
+  /** The topic. The default is all topics. */
+  topic?: string | null
+  /** The member. The default is all members. */
+  member_id?: string | null
+}
+
+/** Locks that were ended. */
+export interface ExpiredLocks {
+  /** How many records were locked. */
+  expired: number
 }
 
 /** A fault that is set. */
@@ -659,6 +685,18 @@ export interface SeekGroup {
   partition?: number | null
 }
 
+/** Where to move a share group: to an offset or to a timestamp. */
+export interface SeekShareGroup {
+  /** An offset, earliest or latest. */
+  offset?: unknown | null
+  /** Milliseconds since 1970 (UTC): move to the first record with this timestamp or a later one. */
+  timestamp?: number | null
+  /** The topic. The default is every partition that the group has consumed. */
+  topic?: string | null
+  /** The partition. The default is all of the topic. */
+  partition?: number | null
+}
+
 /** A segment of a log. */
 export interface Segment {
   /** The first offset of the segment. */
@@ -727,6 +765,106 @@ export interface Settle {
   requests?: boolean
   /** The longest time to wait, in seconds. The default is 10. */
   timeout?: number | null
+}
+
+/** A share group. */
+export interface ShareGroup {
+  /** The id. */
+  group_id: string
+  /** Empty, or Stable if the group has members. */
+  state: string
+  /** The members. */
+  members: Array<ShareMember>
+  /** The state of each partition, by topic and partition. */
+  positions: Array<SharePosition>
+  /** The sum of the lags. */
+  lag: number
+  /** The properties of the group, by Kafka's names. */
+  config: { [name: string]: string }
+}
+
+/** The properties of a share group. */
+export interface ShareGroupConfig {
+  /** The properties that are set, by Kafka's names. */
+  config: { [name: string]: string }
+}
+
+/** The share groups. */
+export interface ShareGroups {
+  /** The groups, by id. */
+  share_groups: Array<ShareGroup>
+}
+
+/** A member of a share group. */
+export interface ShareMember {
+  /** The member id. */
+  member_id: string
+  /** The client id. */
+  client_id: string
+  /** The address of the client. */
+  host: string
+  /** The rack of the client, or null. */
+  rack_id: string | null
+  /** The topics to which the member subscribes. */
+  topics: Array<string>
+  /** The partitions that the member may read. */
+  assignment: Array<TopicPartition>
+}
+
+/** A partition, as consumed by a share group. */
+export interface SharePosition {
+  /** The topic. */
+  topic: string
+  /** The partition. */
+  partition: number
+  /** All records below it are done. null until the first fetch. */
+  start_offset: number | null
+  /** The high watermark. */
+  end: number
+  /** The number of records from the start offset to the end that are not done. */
+  lag: number
+  /** The number of records that a member can acquire. */
+  available: number
+  /** The number of records that members have acquired. */
+  acquired: number
+  /** The number of records that members have accepted. */
+  acknowledged: number
+  /** The number of records that were rejected or delivered too often. */
+  archived: number
+}
+
+/** A record, and what a share group has done with it. */
+export interface ShareRecord {
+  /** The name of the topic. */
+  topic: string
+  /** The partition. */
+  partition: number
+  /** The offset. */
+  offset: number
+  /** Milliseconds since 1970 (UTC), or -1 if the record has no timestamp. */
+  timestamp: number
+  /** The key, or null. */
+  key: string | null
+  /** The encoding of key. */
+  key_encoding: string
+  /** The value, or null for a tombstone. */
+  value: string | null
+  /** The encoding of value. */
+  value_encoding: string
+  /** The headers, in the order of the producer. */
+  headers: Array<Header>
+  /** The state. */
+  state: string
+  /** How often the record was delivered. */
+  deliveries: number
+  /** The member that has acquired the record, or null. */
+  member_id: string | null
+}
+
+/** Records of a share group. */
+export interface ShareRecords {
+  /** The records, by topic, partition and offset. */
+  records: Array<ShareRecord>
 }
 
 /** Followers. */
@@ -907,10 +1045,42 @@ export interface WaitForRequests {
   timeout?: number | null
 }
 
+/** The states to wait for. */
+export interface WaitForShareGroup {
+  /** At least this number of records must be in the state. */
+  available?: number | null
+  /** At least this number of records must be in the state. */
+  acquired?: number | null
+  /** At least this number of records must be in the state. */
+  acknowledged?: number | null
+  /** At least this number of records must be in the state. */
+  archived?: number | null
+  /** The topic. The default is all topics. */
+  topic?: string | null
+  /** The longest time to wait, in seconds. The default is 10. */
+  timeout?: number | null
+}
+
+/** A lag to wait for. */
+export interface WaitForShareLag {
+  /** The largest lag. */
+  lag?: number
+  /** The longest time to wait, in seconds. The default is 10. */
+  timeout?: number | null
+}
+
 /** A state to wait for. */
 export interface WaitForTransaction {
   /** The state; Dead if no producer has used the transactional id. */
   state: string
+  /** The longest time to wait, in seconds. The default is 10. */
+  timeout?: number | null
+}
+
+/** Members to wait for. */
+export interface WaitUntilShareGroupIsStable {
+  /** The number of members. The default is at least one. */
+  members?: number | null
   /** The longest time to wait, in seconds. The default is 10. */
   timeout?: number | null
 }
@@ -945,6 +1115,18 @@ export interface ReadRecordsQuery {
   limit?: number
   /** With read_committed, records of open and aborted transactions are left out. */
   isolation?: string
+  /** How keys and values are written: auto is text for UTF-8 and base64 for other bytes; base64 is always base64. */
+  encoding?: string
+}
+
+/** The parameters of readShareGroupRecords. */
+export interface ReadShareGroupRecordsQuery {
+  /** The state of the records. The default is all states. */
+  state?: string | null
+  /** The topic. The default is all topics. */
+  topic?: string | null
+  /** The largest number of records. */
+  limit?: number
   /** How keys and values are written: auto is text for UTF-8 and base64 for other bytes; base64 is always base64. */
   encoding?: string
 }
@@ -1108,6 +1290,39 @@ export class Api {
    * requests.
    */
   settle (body: Settle): Promise<void>
+
+  /** Return all share groups with their members and the state of their records. */
+  listShareGroups (): Promise<ShareGroups>
+
+  /** Return a share group with its members and the state of its records. */
+  getShareGroup (groupId: string): Promise<ShareGroup>
+
+  /** Delete a share group without members, and the state of its records. */
+  deleteShareGroup (groupId: string): Promise<void>
+
+  /** Return the records that a share group has consumed or can consume, with their state and deliveries. */
+  readShareGroupRecords (groupId: string, parameters?: ReadShareGroupRecordsQuery): Promise<ShareRecords>
+
+  /** Change properties of a share group, which need not exist, and return all that are set. */
+  configureShareGroup (groupId: string, body: ConfigureShareGroup): Promise<ShareGroupConfig>
+
+  /** Remove a member from a share group, as if its session had timed out. Its records stay locked. */
+  evictShareMember (groupId: string, body: EvictShareMember): Promise<ShareGroup>
+
+  /** End the acquisition locks of a share group now, as if share.record.lock.duration.ms had passed. */
+  expireLocks (groupId: string, body: ExpireLocks): Promise<ExpiredLocks>
+
+  /** Set other start offsets of a share group without members. The group is created if it does not exist. */
+  seekShareGroup (groupId: string, body: SeekShareGroup): Promise<ShareGroup>
+
+  /** Wait until at least these numbers of records are available, acquired, acknowledged or archived. */
+  waitForShareGroup (groupId: string, body: WaitForShareGroup): Promise<ShareGroup>
+
+  /** Wait until the deliveries of all records of a share group but lag have ended. */
+  waitForShareLag (groupId: string, body: WaitForShareLag): Promise<ShareGroup>
+
+  /** Wait until a share group has a number of members, and all partitions are assigned. */
+  waitUntilShareGroupIsStable (groupId: string, body: WaitUntilShareGroupIsStable): Promise<ShareGroup>
 
   /** Return all transactional ids with their states. */
   listTransactions (): Promise<Transactions>

@@ -102,6 +102,50 @@ export class Api {
     return await this.#call('POST', '/v1/settle', body)
   }
 
+  async listShareGroups () {
+    return await this.#call('GET', '/v1/share-groups')
+  }
+
+  async getShareGroup (groupId) {
+    return await this.#call('GET', `/v1/share-groups/${encodeURIComponent(groupId)}`)
+  }
+
+  async deleteShareGroup (groupId) {
+    return await this.#call('DELETE', `/v1/share-groups/${encodeURIComponent(groupId)}`)
+  }
+
+  async readShareGroupRecords (groupId, parameters = {}) {
+    return await this.#call('GET', `/v1/share-groups/${encodeURIComponent(groupId)}/records${query(parameters)}`)
+  }
+
+  async configureShareGroup (groupId, body) {
+    return await this.#call('POST', `/v1/share-groups/${encodeURIComponent(groupId)}/configure`, body)
+  }
+
+  async evictShareMember (groupId, body) {
+    return await this.#call('POST', `/v1/share-groups/${encodeURIComponent(groupId)}/evict`, body)
+  }
+
+  async expireLocks (groupId, body) {
+    return await this.#call('POST', `/v1/share-groups/${encodeURIComponent(groupId)}/expire-locks`, body)
+  }
+
+  async seekShareGroup (groupId, body) {
+    return await this.#call('POST', `/v1/share-groups/${encodeURIComponent(groupId)}/seek`, body)
+  }
+
+  async waitForShareGroup (groupId, body) {
+    return await this.#call('POST', `/v1/share-groups/${encodeURIComponent(groupId)}/wait`, body)
+  }
+
+  async waitForShareLag (groupId, body) {
+    return await this.#call('POST', `/v1/share-groups/${encodeURIComponent(groupId)}/wait-for-lag`, body)
+  }
+
+  async waitUntilShareGroupIsStable (groupId, body) {
+    return await this.#call('POST', `/v1/share-groups/${encodeURIComponent(groupId)}/wait-until-stable`, body)
+  }
+
   async listTransactions () {
     return await this.#call('GET', '/v1/transactions')
   }

@@ -121,6 +121,18 @@ test('a group seeks, and its waits time out with its state', async () => {
   assert.equal((await group.state()).lag, 3)
 })
 
+test('a share group shows its records', async () => {
+  await broker.topic('shared').send('a', 'b', 'c')
+  const group = broker.shareGroup('workers')
+  const state = await group.seek({ topic: 'shared', offset: 1 })
+  assert.deepEqual([state.state, state.positions[0].start_offset, state.lag], ['Empty', 1, 2])
+  assert.deepEqual((await group.records('available')).map(each => [each.value, each.deliveries]), [['b', 0], ['c', 0]])
+  assert.equal((await group.records()).length, 2)
+  assert.equal(await group.expireLocks(), 0)
+  await fails(group.waitFor({ acknowledged: 1, timeoutMs: 1 }), 'workers', '1 acknowledged record')
+  assert.equal((await group.state()).lag, 2)
+})
+
 test('a fault that never fired fails', async () => {
   const fault = await broker.fault('Produce', { error: 'NOT_LEADER_OR_FOLLOWER' })
   assert.equal(await fault.fired(), 0)

@@ -1,6 +1,6 @@
 // The types of kafkalet.mjs.
 
-import type { AdvanceClock, Api, Group as GroupFields, NewFault, SentRecord } from './api.mjs'
+import type { AdvanceClock, Api, Group as GroupFields, NewFault, SentRecord, ShareGroup as ShareGroupState, ShareRecord } from './api.mjs'
 
 /** Bytes; a string means its UTF-8 encoding. */
 export type Data = string | Uint8Array
@@ -54,6 +54,9 @@ export class Broker {
 
   /** Returns a consumer group, which need not exist. */
   group (id: string): Group
+
+  /** Returns a share group, which need not exist. */
+  shareGroup (id: string): ShareGroup
 
   /**
    * Waits until no request is in progress, no group with members has a lag and no transaction is open. After that, a
@@ -234,6 +237,33 @@ export class GroupState {
 
   /** The committed offset of a partition, or null if there is none. */
   committed (topic: string, partition: number): number | null
+}
+
+/** A share group, which need not exist. */
+export class ShareGroup {
+  private constructor ()
+
+  /** The id of the group. */
+  readonly id: string
+
+  /** Resolves to the state, members, start offsets and lag of the group, and the number of records in each state. */
+  state (): Promise<ShareGroupState>
+
+  /** Resolves to the records with their deliveries, in all states or in one. */
+  records (state?: ShareRecord['state']): Promise<ShareRecord[]>
+
+  /** Ends the acquisition locks of all records now, or those of a topic or member. Resolves to their number. */
+  expireLocks (options?: { topic?: string, member?: string }): Promise<number>
+
+  /** Waits until at least these numbers of records are in these states. */
+  waitFor (options: Timeout & {
+    available?: number, acquired?: number, acknowledged?: number, archived?: number, topic?: string
+  }): Promise<ShareGroupState>
+
+  /** Sets other start offsets for the group, which must have no members. */
+  seek (options: {
+    offset?: number | 'earliest' | 'latest', timestamp?: number | Date, topic?: string, partition?: number
+  }): Promise<ShareGroupState>
 }
 
 /** A transaction without a client. */

@@ -55,6 +55,10 @@ export class Broker {
     return new Group(this, id)
   }
 
+  shareGroup (id) {
+    return new ShareGroup(this, id)
+  }
+
   async settle ({ timeoutMs } = {}) {
     await this.api.settle({ timeout: seconds(timeoutMs) })
   }
@@ -242,6 +246,37 @@ export class GroupState {
   committed (topic, partition) {
     const found = this.offsets.find(each => each.topic === topic && each.partition === partition)
     return found?.committed ?? null
+  }
+}
+
+/** A share group, which need not exist. */
+export class ShareGroup {
+  #api
+
+  constructor (broker, id) {
+    this.#api = broker.api
+    this.id = id
+  }
+
+  state () {
+    return this.#api.getShareGroup(this.id)
+  }
+
+  async records (state) {
+    return (await this.#api.readShareGroupRecords(this.id, { state })).records
+  }
+
+  async expireLocks ({ topic, member } = {}) {
+    return (await this.#api.expireLocks(this.id, { topic, member_id: member })).expired
+  }
+
+  waitFor ({ timeoutMs, ...counts }) {
+    return this.#api.waitForShareGroup(this.id, { ...counts, timeout: seconds(timeoutMs) })
+  }
+
+  seek ({ offset, timestamp, topic, partition }) {
+    const body = { offset, timestamp: timestamp && Number(timestamp), topic, partition }
+    return this.#api.seekShareGroup(this.id, body)
   }
 }
 

@@ -471,6 +471,7 @@ FORMS = {
     "readRecords": Form("records"),
     "waitForRecords": Form("wait", ("n",)),
     "seekGroup": Form(arguments=("offset",)),
+    "seekShareGroup": Form(arguments=("offset",)),
     "sendInTransaction": Form("transaction send", ("value",)),
     "sendOffsetsInTransaction": Form("transaction send-offsets"),
     "addFault": Form(arguments=("api",)),

@@ -14,6 +14,7 @@ from .tables import cell, data_cell, table
 COLUMNS = {
     "Fault": ("id", "fired", "text"),
     "Record": ("partition", "offset", "timestamp", "key", "headers", "value"),
+    "ShareRecord": ("topic", "partition", "offset", "state", "deliveries", "member_id", "key", "value"),
     "Unsupported": (),
     "Topic": ("name", "topic_id", "is_internal", "config"),
 }

@@ -35,6 +35,7 @@ class State:
         "brokers": "node_id",
         "topics": "name",
         "groups": "group_id",
+        "share_groups": "group_id",
         "transactions": "transactional_id",
         "faults": "id",
     }
@@ -100,7 +101,7 @@ def read(client: ControlClient) -> State:
     state = State()
     state.cluster = client.ask("GET", "/v1/cluster")
     for kind, key in State.KEYS.items():
-        found = state.cluster if kind == "brokers" else client.ask("GET", f"/v1/{kind}")
+        found = state.cluster if kind == "brokers" else client.ask("GET", f"/v1/{kind.replace('_', '-')}")
         state.items[kind] = {item[key]: item for item in found[kind]}
     state.ahead_ms = client.ask("GET", "/v1/clock")["ahead_ms"]
     state.requests += client.ask("GET", "/v1/requests", query={"limit": MOST_REQUESTS})["requests"]
@@ -365,16 +366,19 @@ class View:
         return [*line, Span(" " * (width - column))]
 
     def _groups(self) -> Section:
-        found = [each for each in self._state.sorted("groups") if self._navigation.matches(each["group_id"])]
+        known = [*self._state.sorted("groups"), *self._state.sorted("share_groups")]
+        found = [each for each in known if self._navigation.matches(each["group_id"])]
         width = self._first_column("GROUPS", [plain(each["group_id"]) for each in found])
 
         def draw(group: Json) -> Line:
             lag = group["lag"]
-            behind = [each for each in group["offsets"] if each["lag"]]
+            is_share = "positions" in group
+            behind = [each for each in group["positions" if is_share else "offsets"] if each["lag"]]
             where = ", ".join(f"{plain(each['topic'])}-{each['partition']} {each['lag']}" for each in behind)
+            state = f"{group['state']}, share" if is_share else group["state"]
             return [
                 Span(f"{fit(plain(group['group_id']), width)} "),
-                Span(f"{group['state']:20}", GREEN if group["state"] == "Stable" else YELLOW),
+                Span(f"{state:20}", GREEN if group["state"] == "Stable" else YELLOW),
                 Span(f"{len(group['members']):>7} "),
                 Span(f"{lag:>9}", YELLOW if lag else GREEN),
                 Span(f"  {where}"),

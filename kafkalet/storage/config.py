@@ -94,6 +94,7 @@ class LogConfig(NamedTuple):
     flush_messages: int = _default("flush.messages")
     flush_ms: int = _default("flush.ms")
 
+    errors_deadletterqueue_group_enable: bool = _default("errors.deadletterqueue.group.enable")
     min_insync_replicas: int = _default("min.insync.replicas")
     unclean_leader_election_enable: bool = _default("unclean.leader.election.enable")
     # Replicas whose copying is throttled, as partition:broker, or * for all (KIP-73).

@@ -141,7 +141,7 @@ def kept(
 _ROWS = (
     acting("compression.type", STRING, "producer",
         "Codec of stored batches. producer keeps the codec of the producer.", one_of(*CODECS)),
-    kept("errors.deadletterqueue.group.enable", BOOLEAN, "false",
+    acting("errors.deadletterqueue.group.enable", BOOLEAN, "false",
         "Allows share groups to use the topic as a dead letter queue.", since=(4, 4)),
     kept("remote.copy.lag.bytes", LONG, "-1",
         "Amount of data that is kept back before segments are copied to tiered storage.", at_least(-1), since=(4, 4)),

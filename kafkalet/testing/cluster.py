@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .nodes import BrokerNode
     from .requests import Requests
     from .security import Acls, Users
+    from .share_group import ShareGroup
     from .snapshot import Snapshot
     from .topic import Topic
     from .transaction import OpenTransaction, Transaction
@@ -164,6 +165,15 @@ class Cluster(EmbeddedCluster):
 
         return Group(self, arguments.text("the id of a group", group_id))
 
+    def share_group(self, group_id: str) -> ShareGroup:
+        """Return a share group, to read, wait for, and change its members and the state of its records.
+
+        The state of a group that does not exist is "Dead".
+        """
+        from .share_group import ShareGroup
+
+        return ShareGroup(self, arguments.text("the id of a group", group_id))
+
     def transaction(self, transactional_id: str) -> Transaction:
         """Return the transaction of a transactional id, to read its state, wait for it, or abort the transaction.
 
@@ -207,6 +217,12 @@ class Cluster(EmbeddedCluster):
         from .group import Group, group_ids
 
         return [Group(self, group_id) for group_id in sorted(self._server.call(lambda: group_ids(self)))]
+
+    def share_groups(self) -> list[ShareGroup]:
+        """Return the share groups, by id, like `groups`."""
+        from .share_group import ShareGroup, share_group_ids
+
+        return [ShareGroup(self, group_id) for group_id in sorted(self._server.call(lambda: share_group_ids(self)))]
 
     def transactions(self) -> list[Transaction]:
         """Return the transactions of all transactional ids, by id, like `groups`."""

@@ -61,8 +61,9 @@ class Seen(NamedTuple):
 class Group:
     """A consumer group of a cluster. The group need not exist. Each access to an attribute reads its current value.
 
-    Groups of both protocols are supported: "classic", and "consumer" (KIP-848). Attributes raise RuntimeError if the
-    cluster is not running, and KafkaError with COORDINATOR_NOT_AVAILABLE if the broker with the group is stopped.
+    Groups of both protocols are supported: "classic", and "consumer" (KIP-848). For share groups, use
+    `Cluster.share_group`. Attributes raise RuntimeError if the cluster is not running, and KafkaError with
+    COORDINATOR_NOT_AVAILABLE if the broker with the group is stopped.
     """
 
     def __init__(self, cluster: EmbeddedCluster, group_id: str) -> None:
@@ -296,7 +297,7 @@ class Group:
 
         Raises KafkaError with NON_EMPTY_GROUP if the group has members.
         """
-        target = _target(offset, timestamp)
+        target = seek_target(offset, timestamp)
         if topic is None and partition is not None:
             raise TypeError(f"partition is {partition}, but no topic is given; give both")
         if topic is not None:
@@ -312,30 +313,22 @@ class Group:
             shard = find_shard(self._cluster, self.group_id)
             if shard is None:
                 raise KafkaError(Code.COORDINATOR_NOT_AVAILABLE, f"no broker coordinates group {self.group_id}")
-            members = members_of(shard, shard.groups.get(self.group_id))
+            members = members_of(shard, consumer_group(shard, self.group_id))
             if members:
                 names = ", ".join(f"{each.member_id} (client {each.client_id})" for each in members)
                 raise KafkaError(
                     Code.NON_EMPTY_GROUP, f"offsets of group {self.group_id} cannot be moved; stop its members: {names}"
                 )
-            places = self._places(shard, topic, partition)
+            if topic is None:
+                places = list(committed_of(shard, self.group_id))
+                if not places:
+                    raise ValueError(f"group {self.group_id} has no committed offsets; name a topic")
+            else:
+                places = seek_places(shard, topic, partition)
             move_offsets(shard, self.group_id, {place: target(self._cluster, place) for place in places})
 
         self._cluster._server.call(seek)
         return self
-
-    def _places(self, shard: Shard, topic: str | None, partition: int | None) -> list[Place]:
-        if topic is None:
-            places = list(committed_of(shard, self.group_id))
-            if not places:
-                raise ValueError(f"group {self.group_id} has no committed offsets; name a topic")
-            return places
-        count = len(shard.node.metadata.existing_topic(topic).partitions)
-        if partition is None:
-            return [(topic, index) for index in range(count)]
-        if not 0 <= partition < count:
-            raise ValueError(f"partition {partition} does not exist; topic {topic} has {partitions_shown(count)}")
-        return [(topic, partition)]
 
     def delete(self) -> None:
         """Delete the group and its offsets.
@@ -358,8 +351,11 @@ class Group:
         shard = find_shard(self._cluster, self.group_id)
         if shard is None:
             check_coordinator(self._cluster, CONSUMER_OFFSETS, self.group_id)
-        group = None if shard is None else shard.groups.get(self.group_id)
+        group = None if shard is None else consumer_group(shard, self.group_id)
         if shard is None or group is None:
+            if shard is not None and self.group_id in shard.groups:
+                hint = f'use kafka.share_group("{self.group_id}")'
+                raise KafkaError(Code.GROUP_ID_NOT_FOUND, f"{self.group_id} is a share group; {hint}")
             known = ", ".join(sorted(group_ids(self._cluster))[:20])
             raise KafkaError(
                 Code.GROUP_ID_NOT_FOUND, f"group {self.group_id} does not exist; groups: {known or 'none'}"
@@ -375,7 +371,7 @@ class Group:
         def look() -> T:
             shard = find_shard(self._cluster, self.group_id)
             if shard is not None:
-                return see(shard, shard.groups.get(self.group_id))
+                return see(shard, consumer_group(shard, self.group_id))
             check_coordinator(self._cluster, CONSUMER_OFFSETS, self.group_id)
             return nothing
 
@@ -415,6 +411,24 @@ def check_coordinator(cluster: EmbeddedCluster, topic: str, key: str) -> None:
         )
 
 
+def consumer_group(shard: Shard, group_id: str) -> BrokerGroup | None:
+    """Return the group with this id, or None if there is none or it is a share group (share_group.py)."""
+    from kafkalet.broker.groups.group import GroupType
+
+    group = shard.groups.get(group_id)
+    return None if group is not None and group.type is GroupType.SHARE else group
+
+
+def seek_places(shard: Shard, topic: str, partition: int | None) -> list[Place]:
+    """Return all partitions of a topic, or one. Raises KafkaError or ValueError if it does not exist."""
+    count = len(shard.node.metadata.existing_topic(topic).partitions)
+    if partition is None:
+        return [(topic, index) for index in range(count)]
+    if not 0 <= partition < count:
+        raise ValueError(f"partition {partition} does not exist; topic {topic} has {partitions_shown(count)}")
+    return [(topic, partition)]
+
+
 def all_shards(cluster: EmbeddedCluster) -> list[Shard]:
     """Return the shards of all running brokers that coordinate groups."""
     brokers = cluster._server.brokers.values()
@@ -422,13 +436,18 @@ def all_shards(cluster: EmbeddedCluster) -> list[Shard]:
 
 
 def group_ids(cluster: EmbeddedCluster) -> list[str]:
-    """Return the ids of all groups."""
-    return [group_id for shard in all_shards(cluster) for group_id in shard.groups]
+    """Return the ids of all consumer groups."""
+    return [
+        group_id
+        for shard in all_shards(cluster)
+        for group_id in shard.groups
+        if consumer_group(shard, group_id) is not None
+    ]
 
 
 def see(cluster: EmbeddedCluster, shard: Shard, group_id: str) -> Seen:
     """Return a group with its members and lag."""
-    group = shard.groups.get(group_id)
+    group = consumer_group(shard, group_id)
     members = members_of(shard, group)
     assigned = {place: each.client_id for each in members for place in each.assignment}
     subscribed = _subscribed(shard.node.metadata, group)
@@ -456,6 +475,7 @@ def _member(member: BrokerMember, metadata: MetadataImage) -> Member:
     from kafkalet.broker.groups.classic.consumer_protocol import Malformed, read_assignment
     from kafkalet.broker.groups.classic.members import ClassicMember
     from kafkalet.broker.groups.consumer.members import ConsumerMember
+    from kafkalet.broker.groups.share.members import ShareMember
 
     places: set[Place] = set()
     if isinstance(member, ClassicMember):
@@ -465,10 +485,10 @@ def _member(member: BrokerMember, metadata: MetadataImage) -> Member:
         except Malformed:
             pass  # a member of another protocol, such as that of Kafka Connect
     else:
-        assert isinstance(member, ConsumerMember)
-        for topic_id, epochs in member.assigned.items():
+        assert isinstance(member, ConsumerMember | ShareMember)
+        for topic_id, partitions in member.assigned.items():
             topic = metadata.topic_by_id(topic_id)
-            places.update((topic.name, index) for index in epochs if topic is not None)
+            places.update((topic.name, index) for index in partitions if topic is not None)
     return Member(
         member.member_id, member.client_id, member.client_host.lstrip("/"), member.instance_id, frozenset(places)
     )
@@ -478,11 +498,12 @@ def _subscribed(metadata: MetadataImage, group: BrokerGroup | None) -> set[Place
     """Return the partitions of the topics to which members of the group subscribe."""
     from kafkalet.broker.groups.classic.group import ClassicGroup
     from kafkalet.broker.groups.consumer.group import ConsumerGroup
+    from kafkalet.broker.groups.share.group import ShareGroup
 
     names: set[str] = set()
     if isinstance(group, ClassicGroup):
         names = group.subscribed_topics() or set()
-    elif isinstance(group, ConsumerGroup):
+    elif isinstance(group, ConsumerGroup | ShareGroup):
         names = set(group.members.topics())
     topics = [topic for name in names if (topic := metadata.topics.get(name)) is not None]
     return {(topic.name, state.index) for topic in topics for state in topic.partitions}
@@ -509,7 +530,7 @@ def described(seen: Seen) -> list[str]:
     return lines
 
 
-def _target(offset: int | str | datetime | None, timestamp: Time | None) -> Callable[[EmbeddedCluster, Place], int]:
+def seek_target(offset: int | str | datetime | None, timestamp: Time | None) -> Callable[[EmbeddedCluster, Place], int]:
     """Return a function that finds the offset to seek to in a partition."""
     if (offset is None) == (timestamp is None):
         raise TypeError('seek takes an offset ("earliest", "latest", a number or a datetime) or a timestamp')
@@ -526,10 +547,10 @@ def _target(offset: int | str | datetime | None, timestamp: Time | None) -> Call
     elif (timestamp := milliseconds("timestamp", timestamp if timestamp is not None else 0)) < 0:
         raise ValueError(f"timestamp is {timestamp}; it must be at least 0")
     time_ms = milliseconds("timestamp", timestamp)
-    return lambda cluster, place: _offset_at(cluster, place, time_ms)
+    return lambda cluster, place: offset_at(cluster, place, time_ms)
 
 
-def _offset_at(cluster: EmbeddedCluster, place: Place, time_ms: int) -> int:
+def offset_at(cluster: EmbeddedCluster, place: Place, time_ms: int) -> int:
     from kafkalet.storage.values import Isolation
     from kafkalet.tasks.task import finish
 

@@ -110,6 +110,7 @@ def _logs(cluster: EmbeddedCluster) -> list[str]:
 
 def _groups(cluster: EmbeddedCluster) -> list[str]:
     from .group import all_shards, see
+    from .share_group import see_share_group, share_group_of
 
     groups = [
         (group.is_empty, group_id, shard) for shard in all_shards(cluster) for group_id, group in shard.groups.items()
@@ -119,10 +120,16 @@ def _groups(cluster: EmbeddedCluster) -> list[str]:
     for at, (_, group_id, shard) in enumerate(groups):
         if len(lines) >= MOST_LINES:  # the lag of many groups takes long
             return [*lines[: MOST_LINES - 1], f"... {len(groups) - at} more groups"]
-        seen = see(cluster, shard, group_id)
-        members = ", ".join(member.client_id for member in seen.members) or "none"
-        lines.append(f"{group_id}: {seen.state}, members: {members}")
-        lines += [f"  {lag}" for lag in limited([str(each) for each in seen.lags], MOST_LAGS)]
+        if share_group_of(shard, group_id) is not None:
+            share = see_share_group(cluster, shard, group_id)
+            kind, state, clients = "share group, ", share.state, [member.client_id for member in share.members]
+            positions = [*share.unknown, *map(str, share.places)]
+        else:
+            seen = see(cluster, shard, group_id)
+            kind, state, clients = "", seen.state, [member.client_id for member in seen.members]
+            positions = [str(each) for each in seen.lags]
+        lines.append(f"{group_id}: {kind}{state}, members: {', '.join(clients) or 'none'}")
+        lines += [f"  {position}" for position in limited(positions, MOST_LAGS)]
     return lines
 
 

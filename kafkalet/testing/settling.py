@@ -7,10 +7,10 @@ These are in progress:
   group or for its quota. A Fetch that waits for records is idle until enough records are available;
 * data in a socket or buffer that the broker has not handled yet, and responses that the client has not received yet.
 
-A group counts while it has members: their topics must have no lag, and the group must not be rebalancing. A group
-without members processes no records, so it counts only if it is named. A partition without a leader hides its records
-and the lag of its groups, and producers wait for its leader; one of the brokers' internal topics hides its groups or
-transactions.
+A group counts while it has members: their topics must have no lag, and the group must not be rebalancing. In a share
+group, a record counts until it is acknowledged or archived. A group without members processes no records, so it counts
+only if it is named. A partition without a leader hides its records and the lag of its groups, and producers wait for
+its leader; one of the brokers' internal topics hides its groups or transactions.
 
 The broker cannot see a client that is between two requests, or that consumes without a group. Wait for an application
 to start (`Group.wait_until_stable`) before `settle`.
@@ -27,6 +27,8 @@ from kafkalet.broker import arguments
 from .clients import MOST_LINES
 from .group import Seen, all_shards, described, find_shard, see
 from .reading import without_leader
+from .share_group import SeenShareGroup, see_share_group, share_group_of
+from .share_group import described as share_group_lines
 from .waiting import timeout_s, wait
 
 if TYPE_CHECKING:
@@ -147,16 +149,30 @@ def _groups(cluster: EmbeddedCluster, names: Collection[str] | None) -> Iterator
         yield from _leaderless(cluster, CONSUMER_OFFSETS.name)
         for shard in all_shards(cluster):
             for group_id, group in list(shard.groups.items()):
-                if not group.is_empty:
+                if group.is_empty:
+                    continue
+                if share_group_of(shard, group_id) is not None:
+                    yield from _share_group(group_id, see_share_group(cluster, shard, group_id))
+                else:
                     yield from _group(group_id, see(cluster, shard, group_id), only_assigned=True)
         return
     for group_id in names:
         found = find_shard(cluster, group_id)
+        if found is not None and share_group_of(found, group_id) is not None:
+            yield from _share_group(group_id, see_share_group(cluster, found, group_id))
+            continue
         seen = None if found is None else see(cluster, found, group_id)
         if seen is None or seen.state == "Dead":
             yield f"group {group_id}: does not exist"
         else:
             yield from _group(group_id, seen, only_assigned=False)
+
+
+def _share_group(group_id: str, seen: SeenShareGroup) -> Iterator[str]:
+    behind = [each for each in seen.places if each.lag]
+    if behind or seen.unknown or not seen.is_settled:
+        lines = share_group_lines(seen._replace(places=behind))
+        yield "\n  ".join([f"share group {group_id}: {seen.state}, lag {seen.lag}", *lines])
 
 
 def _group(group_id: str, seen: Seen, *, only_assigned: bool) -> Iterator[str]:

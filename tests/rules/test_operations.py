@@ -32,6 +32,7 @@ ONLY_IN_PYTHON = {
     "java_properties_file": "GET /v1/client-config has the text",
     "remove_faults": "DELETE /v1/faults, which also returns them",
     "unfired_faults": "a field of each fault",
+    "start_offsets": "each position has its start offset",
     "is_closed": "a closed connection is not listed",
 }
 """Public names that no route uses, and why."""

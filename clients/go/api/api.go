@@ -303,6 +303,12 @@ type CommittedOffset struct {
 	Offset int64 `json:"offset"`
 }
 
+// ConfigureShareGroup: properties to set or to remove.
+type ConfigureShareGroup struct {
+	// The properties, as in {"share.auto.offset.reset": "earliest"}. null removes one.
+	Config map[string]*string `json:"config"`
+}
+
 // ConfigureTopic: properties to set or to remove.
 type ConfigureTopic struct {
 	// The properties, as in {"retention.ms": "1000"}. null removes one.
@@ -358,6 +364,27 @@ type DeleteRecords struct {
 type EvictMember struct {
 	// The member id, or the group.instance.id.
 	MemberID string `json:"member_id"`
+}
+
+// EvictShareMember: a member to evict.
+type EvictShareMember struct {
+	// The member id.
+	MemberID string `json:"member_id"`
+}
+
+// ExpireLocks: locks to end.
+type ExpireLocks struct {
+	// The topic. The default is all topics.
+	Topic *string `json:"topic,omitempty"`
+
+	// The member. The default is all members.
+	MemberID *string `json:"member_id,omitempty"`
+}
+
+// ExpiredLocks: locks that were ended.
+type ExpiredLocks struct {
+	// How many records were locked.
+	Expired int64 `json:"expired"`
 }
 
 // Fault: a fault that is set.
@@ -868,6 +895,21 @@ type SeekGroup struct {
 	Partition *int64 `json:"partition,omitempty"`
 }
 
+// SeekShareGroup: where to move a share group: to an offset or to a timestamp.
+type SeekShareGroup struct {
+	// An offset, earliest or latest.
+	Offset any `json:"offset,omitempty"`
+
+	// Milliseconds since 1970 (UTC): move to the first record with this timestamp or a later one.
+	Timestamp *int64 `json:"timestamp,omitempty"`
+
+	// The topic. The default is every partition that the group has consumed.
+	Topic *string `json:"topic,omitempty"`
+
+	// The partition. The default is all of the topic.
+	Partition *int64 `json:"partition,omitempty"`
+}
+
 // Segment: a segment of a log.
 type Segment struct {
 	// The first offset of the segment.
@@ -950,6 +992,135 @@ type Settle struct {
 
 	// The longest time to wait, in seconds. The default is 10.
 	Timeout *float64 `json:"timeout,omitempty"`
+}
+
+// ShareGroup: a share group.
+type ShareGroup struct {
+	// The id.
+	GroupID string `json:"group_id"`
+
+	// Empty, or Stable if the group has members.
+	State string `json:"state"`
+
+	// The members.
+	Members []ShareMember `json:"members"`
+
+	// The state of each partition, by topic and partition.
+	Positions []SharePosition `json:"positions"`
+
+	// The sum of the lags.
+	Lag int64 `json:"lag"`
+
+	// The properties of the group, by Kafka's names.
+	Config map[string]string `json:"config"`
+}
+
+// ShareGroupConfig: the properties of a share group.
+type ShareGroupConfig struct {
+	// The properties that are set, by Kafka's names.
+	Config map[string]string `json:"config"`
+}
+
+// ShareGroups: the share groups.
+type ShareGroups struct {
+	// The groups, by id.
+	ShareGroups []ShareGroup `json:"share_groups"`
+}
+
+// ShareMember: a member of a share group.
+type ShareMember struct {
+	// The member id.
+	MemberID string `json:"member_id"`
+
+	// The client id.
+	ClientID string `json:"client_id"`
+
+	// The address of the client.
+	Host string `json:"host"`
+
+	// The rack of the client, or null.
+	RackID *string `json:"rack_id"`
+
+	// The topics to which the member subscribes.
+	Topics []string `json:"topics"`
+
+	// The partitions that the member may read.
+	Assignment []TopicPartition `json:"assignment"`
+}
+
+// SharePosition: a partition, as consumed by a share group.
+type SharePosition struct {
+	// The topic.
+	Topic string `json:"topic"`
+
+	// The partition.
+	Partition int64 `json:"partition"`
+
+	// All records below it are done. null until the first fetch.
+	StartOffset *int64 `json:"start_offset"`
+
+	// The high watermark.
+	End int64 `json:"end"`
+
+	// The number of records from the start offset to the end that are not done.
+	Lag int64 `json:"lag"`
+
+	// The number of records that a member can acquire.
+	Available int64 `json:"available"`
+
+	// The number of records that members have acquired.
+	Acquired int64 `json:"acquired"`
+
+	// The number of records that members have accepted.
+	Acknowledged int64 `json:"acknowledged"`
+
+	// The number of records that were rejected or delivered too often.
+	Archived int64 `json:"archived"`
+}
+
+// ShareRecord: a record, and what a share group has done with it.
+type ShareRecord struct {
+	// The name of the topic.
+	Topic string `json:"topic"`
+
+	// The partition.
+	Partition int64 `json:"partition"`
+
+	// The offset.
+	Offset int64 `json:"offset"`
+
+	// Milliseconds since 1970 (UTC), or -1 if the record has no timestamp.
+	Timestamp int64 `json:"timestamp"`
+
+	// The key, or null.
+	Key *string `json:"key"`
+
+	// The encoding of key.
+	KeyEncoding string `json:"key_encoding"`
+
+	// The value, or null for a tombstone.
+	Value *string `json:"value"`
+
+	// The encoding of value.
+	ValueEncoding string `json:"value_encoding"`
+
+	// The headers, in the order of the producer.
+	Headers []Header `json:"headers"`
+
+	// The state.
+	State string `json:"state"`
+
+	// How often the record was delivered.
+	Deliveries int64 `json:"deliveries"`
+
+	// The member that has acquired the record, or null.
+	MemberID *string `json:"member_id"`
+}
+
+// ShareRecords: records of a share group.
+type ShareRecords struct {
+	// The records, by topic, partition and offset.
+	Records []ShareRecord `json:"records"`
 }
 
 // ShrinkIsr: followers.
@@ -1172,10 +1343,49 @@ type WaitForRequests struct {
 	Timeout *float64 `json:"timeout,omitempty"`
 }
 
+// WaitForShareGroup: the states to wait for.
+type WaitForShareGroup struct {
+	// At least this number of records must be in the state.
+	Available *int64 `json:"available,omitempty"`
+
+	// At least this number of records must be in the state.
+	Acquired *int64 `json:"acquired,omitempty"`
+
+	// At least this number of records must be in the state.
+	Acknowledged *int64 `json:"acknowledged,omitempty"`
+
+	// At least this number of records must be in the state.
+	Archived *int64 `json:"archived,omitempty"`
+
+	// The topic. The default is all topics.
+	Topic *string `json:"topic,omitempty"`
+
+	// The longest time to wait, in seconds. The default is 10.
+	Timeout *float64 `json:"timeout,omitempty"`
+}
+
+// WaitForShareLag: a lag to wait for.
+type WaitForShareLag struct {
+	// The largest lag.
+	Lag int64 `json:"lag,omitempty"`
+
+	// The longest time to wait, in seconds. The default is 10.
+	Timeout *float64 `json:"timeout,omitempty"`
+}
+
 // WaitForTransaction: a state to wait for.
 type WaitForTransaction struct {
 	// The state; Dead if no producer has used the transactional id.
 	State string `json:"state"`
+
+	// The longest time to wait, in seconds. The default is 10.
+	Timeout *float64 `json:"timeout,omitempty"`
+}
+
+// WaitUntilShareGroupIsStable: members to wait for.
+type WaitUntilShareGroupIsStable struct {
+	// The number of members. The default is at least one.
+	Members *int64 `json:"members,omitempty"`
 
 	// The longest time to wait, in seconds. The default is 10.
 	Timeout *float64 `json:"timeout,omitempty"`
@@ -1423,6 +1633,114 @@ func (api API) MoveGroupCoordinator(groupId string, body MoveCoordinator) Coordi
 func (api API) Settle(body Settle) {
 	api.T.Helper()
 	api.call("POST", "/v1/settle", body, nil)
+}
+
+// ListShareGroups: return all share groups with their members and the state of their records.
+func (api API) ListShareGroups() ShareGroups {
+	api.T.Helper()
+	var result ShareGroups
+	api.call("GET", "/v1/share-groups", nil, &result)
+	return result
+}
+
+// GetShareGroup: return a share group with its members and the state of its records.
+func (api API) GetShareGroup(groupId string) ShareGroup {
+	api.T.Helper()
+	var result ShareGroup
+	api.call("GET", fmt.Sprintf("/v1/share-groups/%v", url.PathEscape(groupId)), nil, &result)
+	return result
+}
+
+// DeleteShareGroup: delete a share group without members, and the state of its records.
+func (api API) DeleteShareGroup(groupId string) {
+	api.T.Helper()
+	api.call("DELETE", fmt.Sprintf("/v1/share-groups/%v", url.PathEscape(groupId)), nil, nil)
+}
+
+// ReadShareGroupRecordsQuery: the parameters of ReadShareGroupRecords.
+type ReadShareGroupRecordsQuery struct {
+	// The state of the records. The default is all states.
+	State *string `json:"state,omitempty"`
+
+	// The topic. The default is all topics.
+	Topic *string `json:"topic,omitempty"`
+
+	// The largest number of records.
+	Limit *int64 `json:"limit,omitempty"`
+
+	// How keys and values are written: auto is text for UTF-8 and base64 for other bytes; base64 is always
+	// base64.
+	Encoding *string `json:"encoding,omitempty"`
+}
+
+// ReadShareGroupRecords: return the records that a share group has consumed or can consume, with their state
+// and deliveries.
+func (api API) ReadShareGroupRecords(groupId string, parameters ReadShareGroupRecordsQuery) ShareRecords {
+	api.T.Helper()
+	var result ShareRecords
+	api.call("GET", fmt.Sprintf("/v1/share-groups/%v/records", url.PathEscape(groupId))+query(parameters), nil, &result)
+	return result
+}
+
+// ConfigureShareGroup: change properties of a share group, which need not exist, and return all that are set.
+func (api API) ConfigureShareGroup(groupId string, body ConfigureShareGroup) ShareGroupConfig {
+	api.T.Helper()
+	var result ShareGroupConfig
+	api.call("POST", fmt.Sprintf("/v1/share-groups/%v/configure", url.PathEscape(groupId)), body, &result)
+	return result
+}
+
+// EvictShareMember: remove a member from a share group, as if its session had timed out. Its records stay
+// locked.
+func (api API) EvictShareMember(groupId string, body EvictShareMember) ShareGroup {
+	api.T.Helper()
+	var result ShareGroup
+	api.call("POST", fmt.Sprintf("/v1/share-groups/%v/evict", url.PathEscape(groupId)), body, &result)
+	return result
+}
+
+// ExpireLocks: end the acquisition locks of a share group now, as if share.record.lock.duration.ms had
+// passed.
+func (api API) ExpireLocks(groupId string, body ExpireLocks) ExpiredLocks {
+	api.T.Helper()
+	var result ExpiredLocks
+	api.call("POST", fmt.Sprintf("/v1/share-groups/%v/expire-locks", url.PathEscape(groupId)), body, &result)
+	return result
+}
+
+// SeekShareGroup: set other start offsets of a share group without members. The group is created if it does
+// not exist.
+func (api API) SeekShareGroup(groupId string, body SeekShareGroup) ShareGroup {
+	api.T.Helper()
+	var result ShareGroup
+	api.call("POST", fmt.Sprintf("/v1/share-groups/%v/seek", url.PathEscape(groupId)), body, &result)
+	return result
+}
+
+// WaitForShareGroup: wait until at least these numbers of records are available, acquired, acknowledged or
+// archived.
+func (api API) WaitForShareGroup(groupId string, body WaitForShareGroup) ShareGroup {
+	api.T.Helper()
+	var result ShareGroup
+	api.call("POST", fmt.Sprintf("/v1/share-groups/%v/wait", url.PathEscape(groupId)), body, &result)
+	return result
+}
+
+// WaitForShareLag: wait until the deliveries of all records of a share group but lag have ended.
+func (api API) WaitForShareLag(groupId string, body WaitForShareLag) ShareGroup {
+	api.T.Helper()
+	var result ShareGroup
+	api.call("POST", fmt.Sprintf("/v1/share-groups/%v/wait-for-lag", url.PathEscape(groupId)), body, &result)
+	return result
+}
+
+// WaitUntilShareGroupIsStable: wait until a share group has a number of members, and all partitions are
+// assigned.
+func (api API) WaitUntilShareGroupIsStable(groupId string, body WaitUntilShareGroupIsStable) ShareGroup {
+	api.T.Helper()
+	var result ShareGroup
+	api.call("POST", fmt.Sprintf("/v1/share-groups/%v/wait-until-stable", url.PathEscape(groupId)), body, &result)
+	return result
 }
 
 // ListTransactions: return all transactional ids with their states.

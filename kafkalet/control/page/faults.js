@@ -146,7 +146,7 @@ function creation() {
   selection.addEventListener("change", showTimes);
   const names = (target, found) => target.replaceChildren(...found.map((each) => h("option", { value: each })));
   live.on(["topics"], () => names(topicNames, live.items("topics").map(({ name: topic }) => topic)));
-  live.on(["groups"], () => names(groupNames, live.items("groups").map(({ group_id: id }) => id)));
+  live.on(["groups", "share_groups"], () => names(groupNames, [...live.items("groups"), ...live.items("share_groups")].map(({ group_id: id }) => id)));
   showValue();
   showTimes();
   return form;

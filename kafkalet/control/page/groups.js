@@ -1,4 +1,4 @@
-// Consumer groups: members, assignment, and lag for each partition.
+// Groups: members, assignment, and lag for each partition; for share groups, the state of the records.
 
 import * as api from "./api.js";
 import * as live from "./live.js";
@@ -12,22 +12,43 @@ export function create(section, { setCount }) {
   section.append(h("div", { class: "bar-of-tools" }, h("h2", null, "Groups"), filter), list, empty);
 
   function draw() {
-    const all = live.items("groups");
+    const all = [...live.items("groups"), ...live.items("share_groups")];
     setCount(all.length);
     const groups = all.filter((group) => group.group_id.toLowerCase().includes(filter.value.toLowerCase()));
-    keyed(list, groups, (group) => group.group_id, createGroup, updateGroup);
+    keyed(
+      list,
+      groups,
+      (group) => `${isShare(group) ? "share" : ""} ${group.group_id}`,
+      (group) => (isShare(group) ? createShareGroup(group) : createGroup(group)),
+      (element, group) => (isShare(group) ? updateShareGroup(element, group) : updateGroup(element, group)),
+    );
     empty.hidden = groups.length > 0;
     write(empty, all.length === 0 ? "No groups yet. A group appears when its first consumer joins or commits." : `No group contains “${filter.value}”.`);
   }
 
   filter.addEventListener("input", draw);
-  live.on(["groups"], draw);
+  live.on(["groups", "share_groups"], draw);
   draw();
   return { show() {} };
 }
 
+function isShare(group) {
+  return group.positions !== undefined;
+}
+
 function createGroup({ group_id: id }) {
-  const place = api.path("v1", "groups", id);
+  const heads = [["Committed", "n"], ["End", "n"], ["Lag", "n"], [h("span", { class: "hidden" }, "Progress"), "progress"], ["Consumer", ""]];
+  return createArticle(id, "groups", "Rebalance", "rebalance", heads);
+}
+
+function createShareGroup({ group_id: id }) {
+  const heads = ["Start", "End", "Lag", "Available", "Acquired", "Acknowledged", "Archived"].map((text) => [text, "n"]);
+  return createArticle(id, "share-groups", "Expire locks", "expire-locks", heads);
+}
+
+/** Create the article of a group, whose first button does `action`, with the columns `heads` after that of the partition. */
+function createArticle(id, collection, title, action, heads) {
+  const place = api.path("v1", collection, id);
   const error = problem();
   const state = h("span", { class: "tag" });
   const facts = h("span", { class: "facts" });
@@ -42,7 +63,7 @@ function createGroup({ group_id: id }) {
     members,
   );
   const act = (path, body) => () => attempt(error, () => api.post(`${place}/${path}`, body));
-  const rebalance = h("button", { type: "button", onclick: act("rebalance") }, "Rebalance");
+  const first = h("button", { type: "button", onclick: act(action) }, title);
   const toStart = h("button", { type: "button", onclick: act("seek", { offset: "earliest" }) }, "Seek to the earliest");
   const toEnd = h("button", { type: "button", onclick: act("seek", { offset: "latest" }) }, "Seek to the latest");
   const remove = h(
@@ -58,7 +79,7 @@ function createGroup({ group_id: id }) {
   const element = h(
     "article",
     { class: "topic group", "aria-label": `Group ${id}` },
-    h("header", null, h("h3", { class: "mono" }, h("button", { type: "button", class: "heading", "data-row": true, "aria-expanded": "true", onclick: toggle }, id)), state, facts, lag, rebalance, toStart, toEnd, remove),
+    h("header", null, h("h3", { class: "mono" }, h("button", { type: "button", class: "heading", "data-row": true, "aria-expanded": "true", onclick: toggle }, id)), state, facts, lag, first, toStart, toEnd, remove),
     error,
     h(
       "div",
@@ -72,7 +93,7 @@ function createGroup({ group_id: id }) {
           h(
             "thead",
             null,
-            h("tr", null, h("th", { scope: "col" }, "Partition"), ["Committed", "End", "Lag"].map((text) => h("th", { scope: "col", class: "n" }, text)), h("th", { scope: "col", class: "progress" }, h("span", { class: "hidden" }, "Progress")), h("th", { scope: "col" }, "Consumer")),
+            h("tr", null, h("th", { scope: "col" }, "Partition"), heads.map(([text, kind]) => h("th", { scope: "col", class: kind }, text))),
           ),
           offsets,
         ),
@@ -87,25 +108,35 @@ function createGroup({ group_id: id }) {
     element.querySelector(".columns").hidden = isOpen;
   }
 
-  return Object.assign(element, { parts: { error, state, facts, lag, offsets, members, membersTable, noMembers, rebalance, toStart, toEnd, remove, place } });
+  return Object.assign(element, { parts: { error, state, facts, lag, offsets, members, membersTable, noMembers, first, toStart, toEnd, remove, place } });
 }
 
 function updateGroup(element, group) {
   if (element.shown === group) return;
+  updateArticle(element, group, `${group.protocol} protocol`);
+  const owners = new Map(group.members.flatMap((member) => member.assignment.map(({ topic, partition }) => [`${topic}-${partition}`, member])));
+  keyed(element.parts.offsets, group.offsets, ({ topic, partition }) => `${topic}-${partition}`, createOffset, (row, each) => updateOffset(row, each, owners));
+}
+
+function updateShareGroup(element, group) {
+  if (element.shown === group) return;
+  updateArticle(element, group, "share group");
+  keyed(element.parts.offsets, group.positions, ({ topic, partition }) => `${topic}-${partition}`, createPosition, updatePosition);
+}
+
+function updateArticle(element, group, kind) {
   element.shown = group;
   const { parts } = element;
   write(parts.state, group.state);
   parts.state.className = `tag ${group.state.toLowerCase()}`;
-  write(parts.facts, `${group.protocol} protocol · ${plural(group.members.length, "member")}`);
+  write(parts.facts, `${kind} · ${plural(group.members.length, "member")}`);
   write(parts.lag, `lag ${number(group.lag)}`);
   parts.lag.className = group.lag > 0 ? "warn" : "good";
   const isEmpty = group.members.length === 0;
-  parts.rebalance.hidden = isEmpty;
+  parts.first.hidden = isEmpty;
   for (const button of [parts.toStart, parts.toEnd, parts.remove]) button.hidden = !isEmpty;
   parts.membersTable.hidden = isEmpty;
   parts.noMembers.hidden = !isEmpty;
-  const owners = new Map(group.members.flatMap((member) => member.assignment.map(({ topic, partition }) => [`${topic}-${partition}`, member])));
-  keyed(parts.offsets, group.offsets, ({ topic, partition }) => `${topic}-${partition}`, createOffset, (row, each) => updateOffset(row, each, owners));
   keyed(
     parts.members,
     group.members,
@@ -136,6 +167,19 @@ function updateOffset(row, each, owners) {
   row.done.style.width = `${each.end === 0 ? 100 : (100 * Math.max(0, each.end - each.lag)) / each.end}%`;
   const owner = owners.get(`${each.topic}-${each.partition}`)?.client_id ?? "–";
   if (row.owner.textContent !== owner) fill(row.owner, named(owner));
+}
+
+function createPosition({ topic, partition }) {
+  const cells = POSITION.map(() => h("td", { class: "n mono" }));
+  const row = h("tr", null, h("th", { scope: "row", class: "mono" }, named(topic), `-${partition}`), cells);
+  return Object.assign(row, { numbers: cells });
+}
+
+const POSITION = ["start_offset", "end", "lag", "available", "acquired", "acknowledged", "archived"];
+
+function updatePosition(row, each) {
+  POSITION.forEach((name, at) => write(row.numbers[at], number(each[name])));
+  row.numbers[2].classList.toggle("warn", each.lag > 0);
 }
 
 function createMember(member, { place, error }) {

@@ -3,7 +3,7 @@
 import { follow } from "./api.js";
 
 /** The kinds of events with a state, and the field that identifies an item of each. */
-const KEYS = { brokers: "node_id", topics: "name", groups: "group_id", transactions: "transactional_id", faults: "id" };
+const KEYS = { brokers: "node_id", topics: "name", groups: "group_id", share_groups: "group_id", transactions: "transactional_id", faults: "id" };
 
 const listeners = new Map();
 const state = new Map(Object.keys(KEYS).map((kind) => [kind, new Map()]));

@@ -23,6 +23,7 @@ def areas() -> Sequence[Routes]:
         records,
         requests,
         security,
+        share_groups,
         topics,
         transactions,
     )
@@ -32,6 +33,7 @@ def areas() -> Sequence[Routes]:
         topics,
         records,
         groups,
+        share_groups,
         transactions,
         requests,
         faults,

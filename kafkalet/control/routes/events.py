@@ -22,6 +22,7 @@ from .clock import read_clock
 from .faults import read_faults
 from .groups import read_groups
 from .requests import request_json
+from .share_groups import read_share_groups
 from .transactions import read_transactions
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ READ_ALL_S = 5.0
 """After this time, the next change of any topic lets a stream read all topics."""
 MAX_REQUESTS = 200
 """The number of polls, and of other requests, in one event. If there are more, the latest ones are sent."""
-POLLS = frozenset({"Fetch", "Heartbeat", "ConsumerGroupHeartbeat"})
+POLLS = frozenset({"Fetch", "Heartbeat", "ConsumerGroupHeartbeat", "ShareFetch", "ShareGroupHeartbeat"})
 """The requests that an idle consumer repeats. They must not displace all others from an event."""
 CLOCK_JITTER_MS = 20
 """The difference between two clocks that is not taken for an advance, because they are read one after the other."""
@@ -164,6 +165,10 @@ def _groups(cluster: Cluster) -> Source:
     return Items("groups", "group_id", lambda: read_groups(cluster))
 
 
+def _share_groups(cluster: Cluster) -> Source:
+    return Items("share_groups", "group_id", lambda: read_share_groups(cluster))
+
+
 def _transactions(cluster: Cluster) -> Source:
     return Items("transactions", "transactional_id", lambda: read_transactions(cluster))
 
@@ -176,6 +181,7 @@ KINDS = (
     Kind("brokers", _brokers, "`Broker` objects of brokers that were started or stopped."),
     Kind("topics", Topics, "`Topic` objects of topics whose offsets or partitions changed."),
     Kind("groups", _groups, "`Group` objects of groups whose members, offsets or lag changed."),
+    Kind("share_groups", _share_groups, "`ShareGroup` objects of groups whose members or records changed.", True),
     Kind("transactions", _transactions, "`Transaction` objects of transactional ids whose state changed."),
     Kind("faults", _faults, "`Fault` objects of faults that were set or have fired.", True),
     Kind("clock", ClockTime, "a `Clock` object after the clock was advanced."),

@@ -284,6 +284,19 @@ def test_filter_keeps_the_rows_that_contain_it() -> None:
     assert pressed(full_state(), "/", *"OUP-07", "enter", "escape")[1:] == pressed(full_state())[1:]
 
 
+def test_share_groups_are_shown_with_the_other_groups() -> None:
+    facts = {"state": "Stable", "members": [{}], "lag": 2}
+    behind = {"topic": "t", "partition": 0, "lag": 2}
+    state = state_of(
+        groups=[facts | {"group_id": "billing", "offsets": [behind]}],
+        share_groups=[facts | {"group_id": "jobs", "positions": [behind]}],
+    )
+    assert [row.split() for row in rows_of(shown(state))["GROUPS"]] == [
+        ["billing", "Stable", "1", "2", "t-0", "2"],
+        ["jobs", "Stable,", "share", "1", "2", "t-0", "2"],
+    ]
+
+
 def test_q_ends_the_view_unless_it_is_part_of_the_filter() -> None:
     chosen = Navigation()
     for key in ("/", "q"):

@@ -12,6 +12,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from kafkalet.protocol.records.build import build_batch
 from kafkalet.protocol.records.record import Record
 from tests.wire.brokers import Wire
+from tests.wire.testing.share_worker import ACCEPT, worker
 
 from .asking import TOKEN, Asking, asking
 from .browser import expect, launched, opened
@@ -539,6 +540,29 @@ def test_group_shows_members_assignment_and_lag(page: "Page", three: Asking) -> 
     group.get_by_role("button", name="Delete group readers").click()
     page.get_by_role("button", name="Delete", exact=True).click()
     group.wait_for(state="detached")
+
+
+def test_share_group_shows_the_state_of_records(browser: "Browser") -> None:
+    with asking() as api, opened(browser, api.control.url) as page:
+        api.cluster.topic("t").send_batch(["a", "b", "c"])
+        api.cluster.share_group("jobs").seek("earliest", "t")
+        visit(page, "#/groups")
+        with worker(api.cluster, "alice") as alice:
+            alice.fetch()
+            alice.acknowledge(ACCEPT, 0)
+            group = page.get_by_role("article", name="Group jobs")
+            group.get_by_text("lag 2").wait_for()
+            assert cells(group.locator(".lags tbody tr")) == [["t-0", "1", "3", "2", "0", "2", "1", "0"]]
+            assert cells(group.locator(".members tbody tr"))[0][0] == "alice"
+            group.get_by_role("button", name="Expire locks").click()
+            api.cluster.share_group("jobs").wait_for(available=2)
+            group.get_by_role("button", name="Evict").click()
+            group.get_by_role("button", name="Evict").wait_for(state="hidden")
+        group.get_by_role("button", name="Seek to the latest").click()
+        group.get_by_text("lag 0").wait_for()
+        group.get_by_role("button", name="Delete group jobs").click()
+        page.get_by_role("button", name="Delete", exact=True).click()
+        group.wait_for(state="detached")
 
 
 # Transactions

@@ -251,6 +251,61 @@ public final class Api {
         control.control("POST", "/v1/settle", body.json);
     }
 
+    /** Return all share groups with their members and the state of their records. */
+    public ShareGroups listShareGroups() {
+        return new ShareGroups(map(control.control("GET", "/v1/share-groups", null)));
+    }
+
+    /** Return a share group with its members and the state of its records. */
+    public ShareGroup getShareGroup(String groupId) {
+        return new ShareGroup(map(control.control("GET", "/v1/share-groups/" + encoded(groupId), null)));
+    }
+
+    /** Delete a share group without members, and the state of its records. */
+    public void deleteShareGroup(String groupId) {
+        control.control("DELETE", "/v1/share-groups/" + encoded(groupId), null);
+    }
+
+    /** Return the records that a share group has consumed or can consume, with their state and deliveries. */
+    public ShareRecords readShareGroupRecords(String groupId, ReadShareGroupRecordsQuery parameters) {
+        return new ShareRecords(map(control.control("GET", "/v1/share-groups/" + encoded(groupId) + "/records" + query(parameters), null)));
+    }
+
+    /** Change properties of a share group, which need not exist, and return all that are set. */
+    public ShareGroupConfig configureShareGroup(String groupId, ConfigureShareGroup body) {
+        return new ShareGroupConfig(map(control.control("POST", "/v1/share-groups/" + encoded(groupId) + "/configure", body.json)));
+    }
+
+    /** Remove a member from a share group, as if its session had timed out. Its records stay locked. */
+    public ShareGroup evictShareMember(String groupId, EvictShareMember body) {
+        return new ShareGroup(map(control.control("POST", "/v1/share-groups/" + encoded(groupId) + "/evict", body.json)));
+    }
+
+    /** End the acquisition locks of a share group now, as if share.record.lock.duration.ms had passed. */
+    public ExpiredLocks expireLocks(String groupId, ExpireLocks body) {
+        return new ExpiredLocks(map(control.control("POST", "/v1/share-groups/" + encoded(groupId) + "/expire-locks", body.json)));
+    }
+
+    /** Set other start offsets of a share group without members. The group is created if it does not exist. */
+    public ShareGroup seekShareGroup(String groupId, SeekShareGroup body) {
+        return new ShareGroup(map(control.control("POST", "/v1/share-groups/" + encoded(groupId) + "/seek", body.json)));
+    }
+
+    /** Wait until at least these numbers of records are available, acquired, acknowledged or archived. */
+    public ShareGroup waitForShareGroup(String groupId, WaitForShareGroup body) {
+        return new ShareGroup(map(control.control("POST", "/v1/share-groups/" + encoded(groupId) + "/wait", body.json)));
+    }
+
+    /** Wait until the deliveries of all records of a share group but lag have ended. */
+    public ShareGroup waitForShareLag(String groupId, WaitForShareLag body) {
+        return new ShareGroup(map(control.control("POST", "/v1/share-groups/" + encoded(groupId) + "/wait-for-lag", body.json)));
+    }
+
+    /** Wait until a share group has a number of members, and all partitions are assigned. */
+    public ShareGroup waitUntilShareGroupIsStable(String groupId, WaitUntilShareGroupIsStable body) {
+        return new ShareGroup(map(control.control("POST", "/v1/share-groups/" + encoded(groupId) + "/wait-until-stable", body.json)));
+    }
+
     /** Return all transactional ids with their states. */
     public Transactions listTransactions() {
         return new Transactions(map(control.control("GET", "/v1/transactions", null)));
@@ -1089,6 +1144,15 @@ public final class Api {
     }
 
     /** Properties to set or to remove. */
+    public static final class ConfigureShareGroup extends Fields {
+        /** An object with its required fields. */
+        public ConfigureShareGroup(Map<String, String> config) {
+            super(new LinkedHashMap<>());
+            set("config", config);
+        }
+    }
+
+    /** Properties to set or to remove. */
     public static final class ConfigureTopic extends Fields {
         /** An object with its required fields. */
         public ConfigureTopic(Map<String, String> config) {
@@ -1185,6 +1249,47 @@ public final class Api {
         public EvictMember(String memberId) {
             super(new LinkedHashMap<>());
             set("member_id", memberId);
+        }
+    }
+
+    /** A member to evict. */
+    public static final class EvictShareMember extends Fields {
+        /** An object with its required fields. */
+        public EvictShareMember(String memberId) {
+            super(new LinkedHashMap<>());
+            set("member_id", memberId);
+        }
+    }
+
+    /** Locks to end. */
+    public static final class ExpireLocks extends Fields {
+        /** An object with the defaults. */
+        public ExpireLocks() {
+            super(new LinkedHashMap<>());
+        }
+
+        /** The topic. The default is all topics. */
+        public ExpireLocks topic(String topic) {
+            set("topic", topic);
+            return this;
+        }
+
+        /** The member. The default is all members. */
+        public ExpireLocks memberId(String memberId) {
+            set("member_id", memberId);
+            return this;
+        }
+    }
+
+    /** Locks that were ended. */
+    public static final class ExpiredLocks extends Fields {
+        ExpiredLocks(Map<String, Object> json) {
+            super(json);
+        }
+
+        /** How many records were locked. */
+        public long expired() {
+            return get("expired", value -> asLong(value));
         }
     }
 
@@ -2172,6 +2277,38 @@ public final class Api {
         }
     }
 
+    /** Where to move a share group: to an offset or to a timestamp. */
+    public static final class SeekShareGroup extends Fields {
+        /** An object with the defaults. */
+        public SeekShareGroup() {
+            super(new LinkedHashMap<>());
+        }
+
+        /** An offset, earliest or latest. */
+        public SeekShareGroup offset(Object offset) {
+            set("offset", offset);
+            return this;
+        }
+
+        /** Milliseconds since 1970 (UTC): move to the first record with this timestamp or a later one. */
+        public SeekShareGroup timestamp(long timestamp) {
+            set("timestamp", timestamp);
+            return this;
+        }
+
+        /** The topic. The default is every partition that the group has consumed. */
+        public SeekShareGroup topic(String topic) {
+            set("topic", topic);
+            return this;
+        }
+
+        /** The partition. The default is all of the topic. */
+        public SeekShareGroup partition(long partition) {
+            set("partition", partition);
+            return this;
+        }
+    }
+
     /** A segment of a log. */
     public static final class Segment extends Fields {
         Segment(Map<String, Object> json) {
@@ -2328,6 +2465,235 @@ public final class Api {
         public Settle timeout(double timeout) {
             set("timeout", timeout);
             return this;
+        }
+    }
+
+    /** A share group. */
+    public static final class ShareGroup extends Fields {
+        ShareGroup(Map<String, Object> json) {
+            super(json);
+        }
+
+        /** The id. */
+        public String groupId() {
+            return get("group_id", value -> (String) value);
+        }
+
+        /** Empty, or Stable if the group has members. */
+        public String state() {
+            return get("state", value -> (String) value);
+        }
+
+        /** The members. */
+        public List<ShareMember> members() {
+            return get("members", value -> list(value, each -> new ShareMember(map(each))));
+        }
+
+        /** The state of each partition, by topic and partition. */
+        public List<SharePosition> positions() {
+            return get("positions", value -> list(value, each -> new SharePosition(map(each))));
+        }
+
+        /** The sum of the lags. */
+        public long lag() {
+            return get("lag", value -> asLong(value));
+        }
+
+        /** The properties of the group, by Kafka's names. */
+        public Map<String, String> config() {
+            return get("config", value -> map(value, each -> (String) each));
+        }
+    }
+
+    /** The properties of a share group. */
+    public static final class ShareGroupConfig extends Fields {
+        ShareGroupConfig(Map<String, Object> json) {
+            super(json);
+        }
+
+        /** The properties that are set, by Kafka's names. */
+        public Map<String, String> config() {
+            return get("config", value -> map(value, each -> (String) each));
+        }
+    }
+
+    /** The share groups. */
+    public static final class ShareGroups extends Fields {
+        ShareGroups(Map<String, Object> json) {
+            super(json);
+        }
+
+        /** The groups, by id. */
+        public List<ShareGroup> shareGroups() {
+            return get("share_groups", value -> list(value, each -> new ShareGroup(map(each))));
+        }
+    }
+
+    /** A member of a share group. */
+    public static final class ShareMember extends Fields {
+        ShareMember(Map<String, Object> json) {
+            super(json);
+        }
+
+        /** The member id. */
+        public String memberId() {
+            return get("member_id", value -> (String) value);
+        }
+
+        /** The client id. */
+        public String clientId() {
+            return get("client_id", value -> (String) value);
+        }
+
+        /** The address of the client. */
+        public String host() {
+            return get("host", value -> (String) value);
+        }
+
+        /** The rack of the client, or null. */
+        public String rackId() {
+            return get("rack_id", value -> (String) value);
+        }
+
+        /** The topics to which the member subscribes. */
+        public List<String> topics() {
+            return get("topics", value -> list(value, each -> (String) each));
+        }
+
+        /** The partitions that the member may read. */
+        public List<TopicPartition> assignment() {
+            return get("assignment", value -> list(value, each -> new TopicPartition(map(each))));
+        }
+    }
+
+    /** A partition, as consumed by a share group. */
+    public static final class SharePosition extends Fields {
+        SharePosition(Map<String, Object> json) {
+            super(json);
+        }
+
+        /** The topic. */
+        public String topic() {
+            return get("topic", value -> (String) value);
+        }
+
+        /** The partition. */
+        public long partition() {
+            return get("partition", value -> asLong(value));
+        }
+
+        /** All records below it are done. null until the first fetch. */
+        public Long startOffset() {
+            return get("start_offset", value -> asLong(value));
+        }
+
+        /** The high watermark. */
+        public long end() {
+            return get("end", value -> asLong(value));
+        }
+
+        /** The number of records from the start offset to the end that are not done. */
+        public long lag() {
+            return get("lag", value -> asLong(value));
+        }
+
+        /** The number of records that a member can acquire. */
+        public long available() {
+            return get("available", value -> asLong(value));
+        }
+
+        /** The number of records that members have acquired. */
+        public long acquired() {
+            return get("acquired", value -> asLong(value));
+        }
+
+        /** The number of records that members have accepted. */
+        public long acknowledged() {
+            return get("acknowledged", value -> asLong(value));
+        }
+
+        /** The number of records that were rejected or delivered too often. */
+        public long archived() {
+            return get("archived", value -> asLong(value));
+        }
+    }
+
+    /** A record, and what a share group has done with it. */
+    public static final class ShareRecord extends Fields {
+        ShareRecord(Map<String, Object> json) {
+            super(json);
+        }
+
+        /** The name of the topic. */
+        public String topic() {
+            return get("topic", value -> (String) value);
+        }
+
+        /** The partition. */
+        public long partition() {
+            return get("partition", value -> asLong(value));
+        }
+
+        /** The offset. */
+        public long offset() {
+            return get("offset", value -> asLong(value));
+        }
+
+        /** Milliseconds since 1970 (UTC), or -1 if the record has no timestamp. */
+        public long timestamp() {
+            return get("timestamp", value -> asLong(value));
+        }
+
+        /** The key, or null. */
+        public String key() {
+            return get("key", value -> (String) value);
+        }
+
+        /** The encoding of key. */
+        public String keyEncoding() {
+            return get("key_encoding", value -> (String) value);
+        }
+
+        /** The value, or null for a tombstone. */
+        public String value() {
+            return get("value", value -> (String) value);
+        }
+
+        /** The encoding of value. */
+        public String valueEncoding() {
+            return get("value_encoding", value -> (String) value);
+        }
+
+        /** The headers, in the order of the producer. */
+        public List<Header> headers() {
+            return get("headers", value -> list(value, each -> new Header(map(each))));
+        }
+
+        /** The state. */
+        public String state() {
+            return get("state", value -> (String) value);
+        }
+
+        /** How often the record was delivered. */
+        public long deliveries() {
+            return get("deliveries", value -> asLong(value));
+        }
+
+        /** The member that has acquired the record, or null. */
+        public String memberId() {
+            return get("member_id", value -> (String) value);
+        }
+    }
+
+    /** Records of a share group. */
+    public static final class ShareRecords extends Fields {
+        ShareRecords(Map<String, Object> json) {
+            super(json);
+        }
+
+        /** The records, by topic, partition and offset. */
+        public List<ShareRecord> records() {
+            return get("records", value -> list(value, each -> new ShareRecord(map(each))));
         }
     }
 
@@ -2741,6 +3107,70 @@ public final class Api {
         }
     }
 
+    /** The states to wait for. */
+    public static final class WaitForShareGroup extends Fields {
+        /** An object with the defaults. */
+        public WaitForShareGroup() {
+            super(new LinkedHashMap<>());
+        }
+
+        /** At least this number of records must be in the state. */
+        public WaitForShareGroup available(long available) {
+            set("available", available);
+            return this;
+        }
+
+        /** At least this number of records must be in the state. */
+        public WaitForShareGroup acquired(long acquired) {
+            set("acquired", acquired);
+            return this;
+        }
+
+        /** At least this number of records must be in the state. */
+        public WaitForShareGroup acknowledged(long acknowledged) {
+            set("acknowledged", acknowledged);
+            return this;
+        }
+
+        /** At least this number of records must be in the state. */
+        public WaitForShareGroup archived(long archived) {
+            set("archived", archived);
+            return this;
+        }
+
+        /** The topic. The default is all topics. */
+        public WaitForShareGroup topic(String topic) {
+            set("topic", topic);
+            return this;
+        }
+
+        /** The longest time to wait, in seconds. The default is 10. */
+        public WaitForShareGroup timeout(double timeout) {
+            set("timeout", timeout);
+            return this;
+        }
+    }
+
+    /** A lag to wait for. */
+    public static final class WaitForShareLag extends Fields {
+        /** An object with the defaults. */
+        public WaitForShareLag() {
+            super(new LinkedHashMap<>());
+        }
+
+        /** The largest lag. */
+        public WaitForShareLag lag(long lag) {
+            set("lag", lag);
+            return this;
+        }
+
+        /** The longest time to wait, in seconds. The default is 10. */
+        public WaitForShareLag timeout(double timeout) {
+            set("timeout", timeout);
+            return this;
+        }
+    }
+
     /** A state to wait for. */
     public static final class WaitForTransaction extends Fields {
         /** An object with its required fields. */
@@ -2751,6 +3181,26 @@ public final class Api {
 
         /** The longest time to wait, in seconds. The default is 10. */
         public WaitForTransaction timeout(double timeout) {
+            set("timeout", timeout);
+            return this;
+        }
+    }
+
+    /** Members to wait for. */
+    public static final class WaitUntilShareGroupIsStable extends Fields {
+        /** An object with the defaults. */
+        public WaitUntilShareGroupIsStable() {
+            super(new LinkedHashMap<>());
+        }
+
+        /** The number of members. The default is at least one. */
+        public WaitUntilShareGroupIsStable members(long members) {
+            set("members", members);
+            return this;
+        }
+
+        /** The longest time to wait, in seconds. The default is 10. */
+        public WaitUntilShareGroupIsStable timeout(double timeout) {
             set("timeout", timeout);
             return this;
         }
@@ -2844,6 +3294,41 @@ public final class Api {
          * base64.
          */
         public ReadRecordsQuery encoding(String encoding) {
+            set("encoding", encoding);
+            return this;
+        }
+    }
+
+    /** The parameters of readShareGroupRecords. */
+    public static final class ReadShareGroupRecordsQuery extends Fields {
+        /** An object with the defaults. */
+        public ReadShareGroupRecordsQuery() {
+            super(new LinkedHashMap<>());
+        }
+
+        /** The state of the records. The default is all states. */
+        public ReadShareGroupRecordsQuery state(String state) {
+            set("state", state);
+            return this;
+        }
+
+        /** The topic. The default is all topics. */
+        public ReadShareGroupRecordsQuery topic(String topic) {
+            set("topic", topic);
+            return this;
+        }
+
+        /** The largest number of records. */
+        public ReadShareGroupRecordsQuery limit(long limit) {
+            set("limit", limit);
+            return this;
+        }
+
+        /**
+         * How keys and values are written: auto is text for UTF-8 and base64 for other bytes; base64 is always
+         * base64.
+         */
+        public ReadShareGroupRecordsQuery encoding(String encoding) {
             set("encoding", encoding);
             return this;
         }

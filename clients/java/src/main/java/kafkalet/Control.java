@@ -54,6 +54,11 @@ public abstract class Control {
         return new Group(this, id);
     }
 
+    /** Returns a share group, which need not exist. */
+    public ShareGroup shareGroup(String id) {
+        return new ShareGroup(this, id);
+    }
+
     /** All operations of the control API. */
     public Api api() {
         return new Api(this);
@@ -563,6 +568,57 @@ public abstract class Control {
          */
         public Api.Group seek(String topic, Instant timestamp) {
             return api.seekGroup(id, new Api.SeekGroup().topic(topic).timestamp(timestamp.toEpochMilli()));
+        }
+    }
+
+    /** A share group, which need not exist. */
+    public static final class ShareGroup {
+        private final Api api;
+        private final String id;
+
+        private ShareGroup(Control control, String id) {
+            this.api = control.api();
+            this.id = id;
+        }
+
+        /** Returns the state, members, start offsets and lag of the group, and the number of records in each state. */
+        public Api.ShareGroup state() {
+            return api.getShareGroup(id);
+        }
+
+        /** Returns all records with their states and deliveries. */
+        public List<Api.ShareRecord> records() {
+            return api.readShareGroupRecords(id, new Api.ReadShareGroupRecordsQuery()).records();
+        }
+
+        /** Ends the acquisition locks of all records now, and returns how many there were. */
+        public long expireLocks() {
+            return api.expireLocks(id, new Api.ExpireLocks()).expired();
+        }
+
+        /** Waits until at least this number of records are acknowledged. */
+        public Api.ShareGroup waitForAcknowledged(long records) {
+            return api.waitForShareGroup(id, new Api.WaitForShareGroup().acknowledged(records));
+        }
+
+        /** Waits until at least this number of records are acknowledged. */
+        public Api.ShareGroup waitForAcknowledged(long records, Duration timeout) {
+            return api.waitForShareGroup(id, new Api.WaitForShareGroup().acknowledged(records).timeout(seconds(timeout)));
+        }
+
+        /** Waits until at least this number of records are archived. */
+        public Api.ShareGroup waitForArchived(long records) {
+            return api.waitForShareGroup(id, new Api.WaitForShareGroup().archived(records));
+        }
+
+        /** Waits until at least this number of records are archived. */
+        public Api.ShareGroup waitForArchived(long records, Duration timeout) {
+            return api.waitForShareGroup(id, new Api.WaitForShareGroup().archived(records).timeout(seconds(timeout)));
+        }
+
+        /** Sets the start offset of all partitions of a topic. The group must have no members. */
+        public Api.ShareGroup seek(String topic, long offset) {
+            return api.seekShareGroup(id, new Api.SeekShareGroup().topic(topic).offset(offset));
         }
     }
 

@@ -173,6 +173,21 @@ class ControlTest {
     }
 
     @Test
+    void shareGroupShowsItsRecords() {
+        kafka.topic("shared").send("a", "b", "c");
+        Control.ShareGroup group = kafka.shareGroup("workers");
+        Api.ShareGroup state = group.seek("shared", 1);
+        assertEquals("Empty", state.state());
+        assertEquals(1, state.positions().get(0).startOffset());
+        assertEquals(2, state.lag());
+        assertEquals(List.of("b", "c"), group.records().stream().map(Api.ShareRecord::value).toList());
+        assertEquals(0, group.expireLocks());
+        assertFails(() -> group.waitForAcknowledged(1, SHORT), "workers", "1 acknowledged record");
+        assertFails(() -> group.waitForArchived(1, SHORT), "workers", "1 archived record");
+        assertEquals(2, group.state().lag());
+    }
+
+    @Test
     void faultThatNeverFiredFails() {
         Fault fault = kafka.fault("Produce", new NewFault().error("NOT_LEADER_OR_FOLLOWER"));
         assertEquals(0, fault.fired());
