@@ -17,8 +17,9 @@ Source: kafka.server.share.SharePartition.acquire, ShareFetchUtils.accumulateAcq
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from .in_flight import InFlightBatch, RecordState, Run
+from .in_flight import InFlightBatch, Run
 from .share_partition import Limits, SharePartition
+from .state import RecordState
 
 BY_BATCHES, BY_RECORDS = 0, 1
 _NEVER_THROTTLED_BELOW = 2

@@ -21,12 +21,11 @@ from kafkalet.storage.values import AbortedTransaction, Isolation
 from kafkalet.tasks.delayed import Delayed, completed
 
 from .acquisition import Acquired, LogBatch, Wanted, acquire, without
-from .in_flight import RecordState
 from .open_partition import OpenSharePartition
 from .sessions import Place
 from .share_partition import SharePartition
 from .share_partitions import SharePartitions, waiting_key
-from .state import SharePartitionKey
+from .state import RecordState, SharePartitionKey
 
 _CHUNK_BYTES = 1 << 18
 _ABORT = b"\0\0\0\0"

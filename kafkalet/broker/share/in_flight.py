@@ -18,24 +18,11 @@ Source: org.apache.kafka.server.share.fetch.InFlightBatch, InFlightState and Rec
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from enum import IntEnum
 from typing import NamedTuple
 
+from .state import RecordState
+
 NO_MEMBER = ""
-
-
-class RecordState(IntEnum):
-    """The state of a record in flight. The numbers are those of persisted batches."""
-
-    AVAILABLE = 0
-    ACQUIRED = 1
-    ACKNOWLEDGED = 2
-    ARCHIVING = 3
-    ARCHIVED = 4
-
-    @property
-    def is_terminal(self) -> bool:
-        return self in (RecordState.ACKNOWLEDGED, RecordState.ARCHIVED)
 
 
 class _Before(NamedTuple):

@@ -8,9 +8,9 @@ log is known.
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 
-from .state import DeliveryState, StateBatch
+from .state import RecordState, StateBatch
 
-ENDED = (DeliveryState.ACKNOWLEDGED, DeliveryState.ARCHIVED)
+ENDED = (RecordState.ACKNOWLEDGED, RecordState.ARCHIVED)
 
 
 class Outcomes:

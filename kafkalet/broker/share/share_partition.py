@@ -23,8 +23,8 @@ from typing import NamedTuple
 
 from kafkalet.protocol.errors import Code, KafkaError
 
-from .in_flight import InFlight, InFlightBatch, RecordState, Run
-from .state import StateBatch
+from .in_flight import InFlight, InFlightBatch, Run
+from .state import RecordState, StateBatch
 
 ACCEPT, RELEASE, REJECT, RENEW = 1, 2, 3, 4
 """The types of an acknowledgement; 0 is a gap, an offset without a record."""

@@ -15,13 +15,18 @@ UNINITIALIZED = -1
 """The start offset before `share.auto.offset.reset` decides on it, and the count of completed deliveries then."""
 
 
-class DeliveryState(IntEnum):
-    """The state of a record in a share group. ACQUIRED is never stored."""
+class RecordState(IntEnum):
+    """The state of a record in a share group. The numbers are those of stored batches; ACQUIRED is never stored."""
 
     AVAILABLE = 0
     ACQUIRED = 1
     ACKNOWLEDGED = 2
+    ARCHIVING = 3
     ARCHIVED = 4
+
+    @property
+    def is_terminal(self) -> bool:
+        return self in (RecordState.ACKNOWLEDGED, RecordState.ARCHIVED)
 
 
 class StateBatch(NamedTuple):

@@ -18,7 +18,8 @@ from kafkalet.broker.share.shard import StateShard
 from kafkalet.broker.share.state import SharePartitionKey
 from kafkalet.protocol.errors import Code, KafkaError
 
-NOT_COORDINATOR = "This is not the correct coordinator."
+from .error_texts import text_of
+
 NOT_AUTHORIZED = "Cluster authorization failed."
 
 
@@ -96,4 +97,4 @@ def _shard(context: Context, key: SharePartitionKey) -> StateShard:
     try:
         return context.broker.coordinators.share.shard_of(key)
     except KafkaError as error:
-        raise KafkaError(error.code, error.message or NOT_COORDINATOR) from error
+        raise KafkaError(error.code, text_of(error)) from error

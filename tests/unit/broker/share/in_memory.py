@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from kafkalet.broker.share.acquisition import BY_BATCHES, LogBatch, Wanted, acquire
-from kafkalet.broker.share.in_flight import RecordState
 from kafkalet.broker.share.share_partition import Acknowledgement, Limits, SharePartition, Update
-from kafkalet.broker.share.state import StateBatch
+from kafkalet.broker.share.state import RecordState, StateBatch
 
 
 class Held:

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from kafkalet.broker.share.acquisition import BY_BATCHES, BY_RECORDS, LogBatch, Wanted, acquire
-from kafkalet.broker.share.in_flight import RecordState
 from kafkalet.broker.share.share_partition import (
     ACCEPT,
     REJECT,
@@ -25,7 +24,7 @@ from kafkalet.broker.share.share_partition import (
     SharePartition,
     Update,
 )
-from kafkalet.broker.share.state import StateBatch, combined
+from kafkalet.broker.share.state import RecordState, StateBatch, combined
 from kafkalet.protocol.errors import KafkaError
 from tests.profile import examples
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from kafkalet.broker.share.in_flight import InFlight, InFlightBatch, RecordState, Run
+from kafkalet.broker.share.in_flight import InFlight, InFlightBatch, Run
+from kafkalet.broker.share.state import RecordState
 
 
 def batch(first: int, last: int) -> InFlightBatch:

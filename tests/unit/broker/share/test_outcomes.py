@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafkalet.broker.share.outcomes import Outcomes
-from kafkalet.broker.share.state import DeliveryState, StateBatch
+from kafkalet.broker.share.state import RecordState, StateBatch
 
-AVAILABLE, ACKNOWLEDGED, ARCHIVED = DeliveryState.AVAILABLE, DeliveryState.ACKNOWLEDGED, DeliveryState.ARCHIVED
+AVAILABLE, ACKNOWLEDGED, ARCHIVED = RecordState.AVAILABLE, RecordState.ACKNOWLEDGED, RecordState.ARCHIVED
 
 
 def remembered(*batches: tuple[int, int, int, int]) -> Outcomes:

@@ -3,9 +3,8 @@
 import pytest
 
 from kafkalet.broker.share.acquisition import BY_RECORDS
-from kafkalet.broker.share.in_flight import RecordState
 from kafkalet.broker.share.share_partition import ACCEPT, REJECT, RELEASE, RENEW
-from kafkalet.broker.share.state import StateBatch
+from kafkalet.broker.share.state import RecordState, StateBatch
 from kafkalet.protocol.errors import Code, KafkaError
 
 from .in_memory import Held
