@@ -60,9 +60,10 @@ def test_state_moves_with_the_leader() -> None:
 def test_snapshot_follows_the_configured_number_of_updates() -> None:
     with store(config={UPDATES: 2}) as share:
         share.initialize()
+        share.wire.cluster.clock.advance(minutes=2)  # the snapshot must not be cold after the next four minutes
         for offset in range(3):
             share.write((offset, offset, ACKNOWLEDGED, 1), start_offset=0)
-        share.wire.cluster.clock.advance(minutes=6)
+        share.wire.cluster.clock.advance(minutes=4)
         start, end = log_view(share)
         assert end - start == 1  # the fourth record is a snapshot; those before it are redundant
         assert share.batches() == [(0, 2, ACKNOWLEDGED, 1)]
@@ -71,7 +72,7 @@ def test_snapshot_follows_the_configured_number_of_updates() -> None:
 def test_cold_share_partition_is_written_again_so_that_later_records_can_be_deleted(share: Store) -> None:
     share.initialize()
     share.write((0, 0, ACKNOWLEDGED, 1), start_offset=0)
-    share.wire.cluster.clock.advance(minutes=11)
+    share.wire.cluster.clock.advance(minutes=16)
     start, end = log_view(share)
     assert start == end - 1
     assert share.batches() == [(0, 0, ACKNOWLEDGED, 1)]
