@@ -15,7 +15,7 @@ Source: java.lang.String.hashCode, java.util.HashMap, org.apache.kafka.timeline.
 org.apache.kafka.common.Uuid.hashCode.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import Generic, TypeVar
 
@@ -149,10 +149,14 @@ def order_of_uuids(keys: Collection[bytes]) -> list[bytes]:
     return ordered(keys, uuid_hash, grown(len(keys)))
 
 
-def order_of_numbers(numbers: Sequence[int], slots: int) -> list[int]:
-    """Return partition numbers in iteration order. The hash of an Integer is its value."""
+def order_of_numbers(numbers: Collection[int], slots: int | None = None) -> list[int]:
+    """Return partition numbers in iteration order. The hash of an Integer is its value.
+
+    Without `slots`, the HashMap grew as they were inserted.
+    """
     if not numbers:
         return []
+    slots = slots or grown(len(numbers))
     if max(numbers) < slots:
         return sorted(numbers)
     return sorted(numbers, key=lambda number: slot_of(number, slots))

@@ -20,9 +20,8 @@ from kafkalet.broker.config.release import Release, UnknownRelease
 from kafkalet.broker.network.addresses import CannotListen
 from kafkalet.clock import SystemClock
 from kafkalet.embedded import EmbeddedCluster
-from kafkalet.formats import META_PROPERTIES
+from kafkalet.formats import CLEAN_SHUTDOWN, META_PROPERTIES
 from kafkalet.protocol.releases import RELEASES
-from kafkalet.storage.checkpoints import CLEAN_SHUTDOWN
 from kafkalet.storage.directories import DirectoriesRefused
 from kafkalet.storage.directory import LOCK, DirectoryInUse, lock_directory
 from kafkalet.storage.failures import StorageFailed

@@ -13,47 +13,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 
-from kafkalet.formats import (
-    CLEAN_SHUTDOWN,
-    CLEANER_OFFSETS,
-    HIGH_WATERMARKS,
-    LEADER_EPOCHS,
-    LOG_START_OFFSETS,
-    PARTITION_METADATA,
-    RECOVERY_POINTS,
-    Malformed,
-    epochs_bytes,
-    offsets_bytes,
-    parse_epochs,
-    parse_offsets,
-    parse_topic_id,
-    topic_id_bytes,
-    uuid_text,
-)
+from kafkalet import formats
 
 from .files import Files
-
-__all__ = [
-    "CLEANER_OFFSETS",
-    "CLEAN_SHUTDOWN",
-    "HIGH_WATERMARKS",
-    "LEADER_EPOCHS",
-    "LOG_START_OFFSETS",
-    "PARTITION_METADATA",
-    "RECOVERY_POINTS",
-    "CorruptCheckpoint",
-    "TopicPartition",
-    "clean_shutdown_bytes",
-    "mark_clean_shutdown",
-    "read_epochs",
-    "read_offsets",
-    "read_topic_id",
-    "take_clean_shutdown",
-    "uuid_text",
-    "write_epochs",
-    "write_offsets",
-    "write_topic_id",
-]
 
 TopicPartition = tuple[str, int]
 
@@ -65,35 +27,35 @@ class CorruptCheckpoint(Exception):
 def read_offsets(files: Files, path: str) -> dict[TopicPartition, int]:
     """Return offsets, keyed by topic and partition; none if the file does not exist. Raises CorruptCheckpoint."""
     try:
-        return parse_offsets(_read_if_there(files, path))
-    except Malformed as error:
+        return formats.parse_offsets(_read_if_there(files, path))
+    except formats.Malformed as error:
         raise CorruptCheckpoint(f"{path} {error}") from None
 
 
 def write_offsets(files: Files, path: str, offsets: Mapping[TopicPartition, int]) -> None:
-    files.replace(path, offsets_bytes(offsets))
+    files.replace(path, formats.offsets_bytes(offsets))
 
 
 def read_epochs(files: Files, path: str) -> list[tuple[int, int]]:
     """Return the leader epochs with their start offsets; none if the file does not exist. Raises CorruptCheckpoint."""
     try:
-        return [(epoch, start_offset) for epoch, start_offset, _ in parse_epochs(_read_if_there(files, path))]
-    except Malformed as error:
+        return [(epoch, start_offset) for epoch, start_offset, _ in formats.parse_epochs(_read_if_there(files, path))]
+    except formats.Malformed as error:
         raise CorruptCheckpoint(f"{path} {error}") from None
 
 
 def write_epochs(files: Files, path: str, epochs: Iterable[tuple[int, int]], *, force: bool = True) -> None:
-    files.replace(path, epochs_bytes(epochs), force=force)
+    files.replace(path, formats.epochs_bytes(epochs), force=force)
 
 
 def read_topic_id(files: Files, directory: str) -> bytes | None:
     """Return the topic id (16 bytes) in partition.metadata; None if there is no file. Raises CorruptCheckpoint."""
-    path = os.path.join(directory, PARTITION_METADATA)
+    path = os.path.join(directory, formats.PARTITION_METADATA)
     try:
-        topic_id = parse_topic_id(files.read_all(path))
+        topic_id = formats.parse_topic_id(files.read_all(path))
     except FileNotFoundError:
         return None
-    except Malformed as error:
+    except formats.Malformed as error:
         raise CorruptCheckpoint(f"{path} {error}") from None
     if not any(topic_id):
         raise CorruptCheckpoint(f"{path} contains the all-zero topic id")
@@ -102,7 +64,7 @@ def read_topic_id(files: Files, directory: str) -> bytes | None:
 
 def write_topic_id(files: Files, directory: str, topic_id: bytes) -> None:
     """Write partition.metadata. It is synced to disk together with the log."""
-    files.replace(os.path.join(directory, PARTITION_METADATA), topic_id_bytes(topic_id), force=False)
+    files.replace(os.path.join(directory, formats.PARTITION_METADATA), formats.topic_id_bytes(topic_id), force=False)
 
 
 def take_clean_shutdown(files: Files, directory: str) -> bool:
@@ -111,7 +73,7 @@ def take_clean_shutdown(files: Files, directory: str) -> bool:
     If the broker crashes while loading, the next start must not find the marker.
     """
     try:
-        files.system.unlink(os.path.join(directory, CLEAN_SHUTDOWN))
+        files.system.unlink(os.path.join(directory, formats.CLEAN_SHUTDOWN))
     except FileNotFoundError:
         return False
     files.sync_directory(directory)  # not even after a power failure
@@ -119,7 +81,7 @@ def take_clean_shutdown(files: Files, directory: str) -> bool:
 
 
 def mark_clean_shutdown(files: Files, directory: str, broker_epoch: int = -1) -> None:
-    files.replace(os.path.join(directory, CLEAN_SHUTDOWN), clean_shutdown_bytes(broker_epoch))
+    files.replace(os.path.join(directory, formats.CLEAN_SHUTDOWN), clean_shutdown_bytes(broker_epoch))
 
 
 def clean_shutdown_bytes(broker_epoch: int = -1) -> bytes:

@@ -13,11 +13,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
+from kafkalet.formats import CLEANER_OFFSETS
 from kafkalet.protocol.records.interruption import Interrupted, interruptible
 from kafkalet.tasks.task import in_thread
 
 from . import checkpoints
-from .checkpoints import CLEANER_OFFSETS, CorruptCheckpoint, TopicPartition
+from .checkpoints import CorruptCheckpoint, TopicPartition
 from .files import Files, explain
 
 T = TypeVar("T")

@@ -23,6 +23,7 @@ from collections.abc import Callable, Container
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from kafkalet import formats
 from kafkalet.clock import Clock
 from kafkalet.formats import DELETE, FUTURE, METADATA_TOPIC, STRAY
 
@@ -123,9 +124,9 @@ class LogDirectory:
         self._lock = _lock(os.path.join(path, LOCK), system)
         self._is_locked = True
         try:
-            self._recovery_points = self._read_offsets(checkpoints.RECOVERY_POINTS)
-            self._log_start_offsets = self._read_offsets(checkpoints.LOG_START_OFFSETS)
-            self._high_watermarks = self._read_offsets(checkpoints.HIGH_WATERMARKS)
+            self._recovery_points = self._read_offsets(formats.RECOVERY_POINTS)
+            self._log_start_offsets = self._read_offsets(formats.LOG_START_OFFSETS)
+            self._high_watermarks = self._read_offsets(formats.HIGH_WATERMARKS)
             self.cluster_id = self._identify(cluster_id, node_id, given_node_id)
             self._find_logs()
             self._was_clean = checkpoints.take_clean_shutdown(files, path)
@@ -214,9 +215,9 @@ class LogDirectory:
             self.directory_id = found.directory_id
             if found.cluster_id is not None:
                 return found.cluster_id
-        cluster_id = cluster_id or checkpoints.uuid_text(os.urandom(16))
+        cluster_id = cluster_id or formats.uuid_text(os.urandom(16))
         if self.environment.files.durable and found is None:
-            self.directory_id = checkpoints.uuid_text(os.urandom(16))
+            self.directory_id = formats.uuid_text(os.urandom(16))
             properties = {
                 "node.id": str(node_id),
                 "directory.id": self.directory_id,
@@ -548,23 +549,23 @@ class LogDirectory:
         """
         self.environment.flusher.collect()
         self._keep_all_offsets()
-        saved_starts = self._checkpointed.get(checkpoints.LOG_START_OFFSETS, {})
-        saved_points = self._checkpointed.get(checkpoints.RECOVERY_POINTS, {})
+        saved_starts = self._checkpointed.get(formats.LOG_START_OFFSETS, {})
+        saved_points = self._checkpointed.get(formats.RECOVERY_POINTS, {})
         points = dict(self._recovery_points)
         for key, start in self._log_start_offsets.items():
             if start > saved_starts.get(key, 0) and key in points:
                 points[key] = min(points[key], saved_points.get(key, 0))
-        self._write_offsets(checkpoints.RECOVERY_POINTS, points)
+        self._write_offsets(formats.RECOVERY_POINTS, points)
 
     def write_log_start_offsets(self) -> None:
         """Write log-start-offset-checkpoint. Raises OSError."""
         self._keep_all_offsets()
-        self._write_offsets(checkpoints.LOG_START_OFFSETS, self._log_start_offsets)
+        self._write_offsets(formats.LOG_START_OFFSETS, self._log_start_offsets)
 
     def write_high_watermarks(self) -> None:
         """Write replication-offset-checkpoint. Raises OSError."""
         self._keep_all_offsets()
-        self._write_offsets(checkpoints.HIGH_WATERMARKS, self._high_watermarks)
+        self._write_offsets(formats.HIGH_WATERMARKS, self._high_watermarks)
 
     def _keep_all_offsets(self) -> None:
         for key, log in self.logs.items():
@@ -591,7 +592,7 @@ class LogDirectory:
             self.checkpoint()
         except OSError as error:
             _LOG.error("%s; deleting the checkpoints", explain(error))
-            for name in (checkpoints.RECOVERY_POINTS, checkpoints.LOG_START_OFFSETS):
+            for name in (formats.RECOVERY_POINTS, formats.LOG_START_OFFSETS):
                 self._checkpointed.pop(name, None)  # so that the next checkpoint writes the file
                 with suppress(OSError):
                     self.environment.files.system.unlink(os.path.join(self.path, name))
@@ -673,7 +674,7 @@ def is_log(directory: str, system: FileSystem) -> bool:
         names = system.names(directory)
     except OSError:
         return True  # cannot tell; opening the log will report the error
-    return any(name.endswith(".log") or name == checkpoints.PARTITION_METADATA for name in names)
+    return any(name.endswith(".log") or name == formats.PARTITION_METADATA for name in names)
 
 
 def _delete(log: Log) -> None:

@@ -23,7 +23,9 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
-from .checkpoints import LEADER_EPOCHS, CorruptCheckpoint, read_epochs, write_epochs
+from kafkalet.formats import LEADER_EPOCHS
+
+from .checkpoints import CorruptCheckpoint, read_epochs, write_epochs
 from .files import Files
 
 _LOG = logging.getLogger(__name__)

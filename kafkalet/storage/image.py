@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
+from kafkalet import formats
 from kafkalet.formats import FUTURE, STRAY, epochs_bytes, offsets_bytes, topic_id_bytes
 
 from . import checkpoints
@@ -61,14 +62,14 @@ def image_of(directory: LogDirectory) -> Image:
             stored = StoredFile(directory.environment.files.read_all(path), modified_ms)
             files[f"{os.path.basename(closed.path)}/{name}"] = stored
     for name, offsets in (
-        (checkpoints.RECOVERY_POINTS, recovery_points),
-        (checkpoints.HIGH_WATERMARKS, high_watermarks),
-        (checkpoints.LOG_START_OFFSETS, log_start_offsets),
+        (formats.RECOVERY_POINTS, recovery_points),
+        (formats.HIGH_WATERMARKS, high_watermarks),
+        (formats.LOG_START_OFFSETS, log_start_offsets),
     ):
         files[name] = StoredFile(offsets_bytes(offsets))
     if cleaned := directory.environment.cleaning.offsets:
-        files[checkpoints.CLEANER_OFFSETS] = StoredFile(offsets_bytes(cleaned))
-    files[checkpoints.CLEAN_SHUTDOWN] = StoredFile(checkpoints.clean_shutdown_bytes())
+        files[formats.CLEANER_OFFSETS] = StoredFile(offsets_bytes(cleaned))
+    files[formats.CLEAN_SHUTDOWN] = StoredFile(checkpoints.clean_shutdown_bytes())
     return files
 
 
@@ -77,9 +78,9 @@ def _files_of(log: Log) -> Iterator[tuple[str, StoredFile]]:
         for name, data in segment.images():
             yield name, StoredFile(data, segment.modified_ms if name.endswith(".log") else None)
     if log.topic_id is not None:
-        yield checkpoints.PARTITION_METADATA, StoredFile(topic_id_bytes(log.topic_id))
+        yield formats.PARTITION_METADATA, StoredFile(topic_id_bytes(log.topic_id))
     if log.epochs.entries:
-        yield checkpoints.LEADER_EPOCHS, StoredFile(epochs_bytes(log.epochs.entries))
+        yield formats.LEADER_EPOCHS, StoredFile(epochs_bytes(log.epochs.entries))
     if producers := list(log.active_producers()):
         yield snapshot_name(log.log_end_offset), StoredFile(encode(producers))
 
@@ -125,9 +126,9 @@ def erase(path: str) -> None:
 
 
 CHECKPOINTS = (
-    checkpoints.RECOVERY_POINTS,
-    checkpoints.HIGH_WATERMARKS,
-    checkpoints.LOG_START_OFFSETS,
-    checkpoints.CLEANER_OFFSETS,
-    checkpoints.CLEAN_SHUTDOWN,
+    formats.RECOVERY_POINTS,
+    formats.HIGH_WATERMARKS,
+    formats.LOG_START_OFFSETS,
+    formats.CLEANER_OFFSETS,
+    formats.CLEAN_SHUTDOWN,
 )

@@ -17,10 +17,9 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 
-from kafkalet.formats import CLEANED, DELETED, SWAP
+from kafkalet.formats import CLEANED, DELETED, LEADER_EPOCHS, PARTITION_METADATA, SWAP
 from kafkalet.protocol.errors import Code, KafkaError
 
-from .checkpoints import LEADER_EPOCHS, PARTITION_METADATA
 from .config import LogConfig
 from .environment import LogEnvironment
 from .failures import Failures

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from kafkalet import formats
 from kafkalet.clock import ManualClock
 from kafkalet.protocol.records.batch import Batch
-from kafkalet.storage import checkpoints
 from kafkalet.storage.config import LogConfig
 from kafkalet.storage.directory import LogDirectory
 from kafkalet.storage.log import Log
@@ -88,14 +88,14 @@ def test_deleted_log_does_not_come_back_after_the_loss_of_power(scene: Scene) ->
 def test_marker_of_a_clean_shutdown_does_not_come_back_after_the_loss_of_power(scene: Scene) -> None:
     scene.directory.close()
     scene.open()
-    assert not (scene.crash() / checkpoints.CLEAN_SHUTDOWN).exists()
+    assert not (scene.crash() / formats.CLEAN_SHUTDOWN).exists()
 
 
 def test_cleanly_closed_log_has_its_time_index_after_the_loss_of_power(scene: Scene) -> None:
     scene.append(times=(0, 7))
     scene.directory.close()
     scene.path = scene.crash()
-    assert (scene.path / checkpoints.CLEAN_SHUTDOWN).exists()
+    assert (scene.path / formats.CLEAN_SHUTDOWN).exists()
     scene.open()
     assert scene.log.segments.first.largest.timestamp == T0 + 7
 
@@ -200,14 +200,14 @@ def test_log_start_offset_is_saved_before_the_recovery_point(scene: Scene) -> No
     scene.log.maybe_increment_log_start_offset(2)
     assert scene.log.recovery_point == 2
     scene.directory.write_recovery_points()
-    assert b"t 0 0" in _contents(scene.crash() / checkpoints.RECOVERY_POINTS)
+    assert b"t 0 0" in _contents(scene.crash() / formats.RECOVERY_POINTS)
     first = scene.calls
     scene.directory.checkpoint()
     for at in range(first, scene.calls + 1):
         path = scene.crash(at)
-        if b"t 0 2" in _contents(path / checkpoints.RECOVERY_POINTS):
-            assert b"t 0 2" in _contents(path / checkpoints.LOG_START_OFFSETS)
-    assert b"t 0 2" in _contents(scene.crash() / checkpoints.RECOVERY_POINTS)
+        if b"t 0 2" in _contents(path / formats.RECOVERY_POINTS):
+            assert b"t 0 2" in _contents(path / formats.LOG_START_OFFSETS)
+    assert b"t 0 2" in _contents(scene.crash() / formats.RECOVERY_POINTS)
 
 
 def _contents(path: Path) -> bytes:

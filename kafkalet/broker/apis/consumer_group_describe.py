@@ -10,7 +10,8 @@ Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.consumerGroup
 from kafkalet.broker.apis.parts.authorized_operations import authorized_operations
 from kafkalet.broker.apis.parts.error_texts import HIDDEN_TOPICS
 from kafkalet.broker.context import Context
-from kafkalet.broker.groups.consumer.group import consumer_group, runs_consumer_groups
+from kafkalet.broker.groups.consumer.group import ConsumerGroup, runs_consumer_groups
+from kafkalet.broker.groups.modern.group import group_of
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.consumer_group_describe import (
@@ -39,7 +40,7 @@ async def handle(request: ConsumerGroupDescribeRequest, context: Context) -> Con
 def _describe(group_id: str, context: Context) -> ConsumerGroupDescribeResponse.Group:
     try:
         shard = context.broker.coordinators.groups.shard_of(group_id)
-        group = consumer_group(shard.visible_group(group_id), group_id).described()
+        group = group_of(ConsumerGroup, shard.visible_group(group_id), group_id).described()
     except KafkaError as error:
         return _refused(group_id, error.code, error.message if error.code == Code.GROUP_ID_NOT_FOUND else None)
     if context.authorizer is not None and context.release.checks_topics_of_members:

@@ -8,11 +8,12 @@ Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.consumerGroup
 from kafkalet.broker.apis.parts.requirements import need, need_text
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.checked_regexes import LONG_EXPRESSION
-from kafkalet.broker.groups.consumer.group import assignors, consumer_group, existing_group, runs_consumer_groups
+from kafkalet.broker.groups.consumer.group import ConsumerGroup, assignors, runs_consumer_groups
 from kafkalet.broker.groups.consumer.heartbeat import Sender, heartbeat
 from kafkalet.broker.groups.consumer.leaving import leave, schedule_classic_session_timeouts
 from kafkalet.broker.groups.consumer.members import LEAVING_FOR_A_RESTART
 from kafkalet.broker.groups.consumer.migration import group_to_join
+from kafkalet.broker.groups.modern.group import existing_group, group_of
 from kafkalet.broker.groups.modern.members import JOINING, LEAVING
 from kafkalet.broker.java_order import order_of_strings
 from kafkalet.broker.security.acl import Operation, ResourceType
@@ -33,14 +34,14 @@ async def handle(request: Request, context: Context) -> Response:
     _check(request, context)
     shard = context.broker.coordinators.groups.shard_of(request.group_id)
     if request.member_epoch in (LEAVING, LEAVING_FOR_A_RESTART):
-        group = consumer_group(shard.groups.get(request.group_id), request.group_id)
+        group = group_of(ConsumerGroup, shard.groups.get(request.group_id), request.group_id)
         offset = leave(group, request.member_id, request.instance_id, request.member_epoch)
         answer = Response(member_id=request.member_id, member_epoch=request.member_epoch, heartbeat_interval_ms=0)
     else:
         if request.member_epoch == JOINING:
             group, replacing = group_to_join(shard, request.group_id)
         else:
-            group, replacing = existing_group(shard, request.group_id), []
+            group, replacing = existing_group(ConsumerGroup, shard, request.group_id), []
         sender = Sender(context.client_id, f"/{context.peer[0]}", context.topic_check())
         answer, offset = heartbeat(group, request, sender, replacing)
         if replacing:

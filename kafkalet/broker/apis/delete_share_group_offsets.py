@@ -10,8 +10,9 @@ from collections.abc import Iterable
 
 from kafkalet.broker.apis.parts.error_texts import TEXTS, text_of
 from kafkalet.broker.context import Context
+from kafkalet.broker.groups.modern.group import group_of
 from kafkalet.broker.groups.shard import Shard
-from kafkalet.broker.groups.share.group import ShareGroup, runs_share_groups, share_group
+from kafkalet.broker.groups.share.group import ShareGroup, runs_share_groups
 from kafkalet.broker.groups.share.initialization import delete_states
 from kafkalet.broker.java_order import order_of_uuids
 from kafkalet.broker.security.acl import Operation, ResourceType
@@ -54,7 +55,7 @@ async def _delete(group_id: str, names: Iterable[str], context: Context) -> list
     """Delete the states of topics, and return the results. Raises KafkaError."""
     groups = context.broker.coordinators.groups
     shard = groups.shard_of(group_id)
-    group = share_group(shard.groups.get(group_id), group_id)
+    group = group_of(ShareGroup, shard.groups.get(group_id), group_id)
     group.check_delete()
     if group.states is None:
         return []

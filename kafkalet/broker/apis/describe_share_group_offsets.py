@@ -16,7 +16,7 @@ from kafkalet.broker.cluster.metadata import TopicState
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.share.group import ShareGroup, runs_share_groups
 from kafkalet.broker.groups.share.initialization import check
-from kafkalet.broker.java_order import grown, order_of_numbers, order_of_uuids
+from kafkalet.broker.java_order import order_of_numbers, order_of_uuids
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.broker.share.state import UNINITIALIZED, SharePartitionState
 from kafkalet.protocol.errors import Code, KafkaError
@@ -114,7 +114,7 @@ async def _read(group_id: str, asked: Iterable[tuple[TopicState, Collection[int]
     for topic_id in order_of_uuids(by_id):
         topic, wanted = by_id[topic_id]
         partitions = []
-        for index in order_of_numbers(list(wanted), grown(len(wanted))):
+        for index in order_of_numbers(wanted):
             try:
                 state = await context.broker.share_state.summary(group_id, topic_id, index)
             except KafkaError:

@@ -8,7 +8,6 @@ Source: org.apache.kafka.coordinator.share.ShareCoordinatorShard.readStateAndMay
 from kafkalet.broker.context import Context
 from kafkalet.broker.share.shard import StateShard
 from kafkalet.broker.share.state import SharePartitionKey
-from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.read_share_group_state import ReadShareGroupStateRequest as Request
 from kafkalet.protocol.messages.read_share_group_state import ReadShareGroupStateResponse as Response
 
@@ -18,7 +17,7 @@ Result = Response.TopicResult.Partition
 
 
 async def handle(request: Request, context: Context) -> Response:
-    results = await for_each_partition(request, context, "Unable to read share group state", _read, _refuse)
+    results = await for_each_partition(request, context, "Unable to read share group state", _read, Result)
     return Response(results=[Response.TopicResult(topic_id=topic, partitions=each) for topic, each in results])
 
 
@@ -31,9 +30,3 @@ def _read(shard: StateShard, key: SharePartitionKey, asked: Request.Topic.Partit
         state_batches=[Result.StateBatch(**batch._asdict()) for batch in state.batches],
     )
     return result, offset
-
-
-def _refuse(partition: int, code: Code, message: str | None) -> Result:
-    return Result(
-        partition=partition, error_code=code, error_message=message, state_epoch=0, start_offset=0, state_batches=[]
-    )

@@ -8,7 +8,6 @@ Source: org.apache.kafka.coordinator.share.ShareCoordinatorShard.readStateSummar
 from kafkalet.broker.context import Context
 from kafkalet.broker.share.shard import StateShard
 from kafkalet.broker.share.state import SharePartitionKey
-from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.read_share_group_state_summary import ReadShareGroupStateSummaryRequest as Request
 from kafkalet.protocol.messages.read_share_group_state_summary import ReadShareGroupStateSummaryResponse as Response
 
@@ -19,7 +18,7 @@ Result = Response.TopicResult.Partition
 
 async def handle(request: Request, context: Context) -> Response:
     failure = "Unable to read share group state summary"
-    results = await for_each_partition(request, context, failure, _read, _refuse)
+    results = await for_each_partition(request, context, failure, _read, Result)
     return Response(results=[Response.TopicResult(topic_id=topic, partitions=each) for topic, each in results])
 
 
@@ -33,9 +32,3 @@ def _read(shard: StateShard, key: SharePartitionKey, asked: Request.Topic.Partit
         delivery_complete_count=state.delivery_complete_count,
     )
     return result, shard.log.end_offset - 1
-
-
-def _refuse(partition: int, code: Code, message: str | None) -> Result:
-    return Result(
-        partition=partition, error_code=code, error_message=message, state_epoch=0, leader_epoch=0, start_offset=0
-    )

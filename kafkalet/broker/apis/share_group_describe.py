@@ -8,7 +8,8 @@ Source: kafka.server.KafkaApis.handleShareGroupDescribe, GroupCoordinatorService
 from kafkalet.broker.apis.parts.authorized_operations import authorized_operations
 from kafkalet.broker.apis.parts.error_texts import HIDDEN_TOPICS, text_of
 from kafkalet.broker.context import Context
-from kafkalet.broker.groups.share.group import runs_share_groups, share_group
+from kafkalet.broker.groups.modern.group import group_of
+from kafkalet.broker.groups.share.group import ShareGroup, runs_share_groups
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.share_group_describe import ShareGroupDescribeRequest, ShareGroupDescribeResponse
@@ -38,7 +39,7 @@ async def handle(request: ShareGroupDescribeRequest, context: Context) -> ShareG
 def _describe(group_id: str, context: Context) -> Group:
     try:
         shard = context.broker.coordinators.groups.shard_of(group_id)
-        return share_group(shard.visible_group(group_id), group_id).described()
+        return group_of(ShareGroup, shard.visible_group(group_id), group_id).described()
     except KafkaError as error:
         return _refused(group_id, error.code, text_of(error) if group_id else None)
 

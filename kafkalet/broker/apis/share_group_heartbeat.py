@@ -7,8 +7,9 @@ Source: kafka.server.KafkaApis.handleShareGroupHeartbeat, GroupCoordinatorServic
 
 from kafkalet.broker.apis.parts.requirements import need, need_text
 from kafkalet.broker.context import Context
+from kafkalet.broker.groups.modern.group import existing_group, group_of
 from kafkalet.broker.groups.modern.members import JOINING, LEAVING
-from kafkalet.broker.groups.share.group import existing_group, group_to_join, runs_share_groups, share_group
+from kafkalet.broker.groups.share.group import ShareGroup, group_to_join, runs_share_groups
 from kafkalet.broker.groups.share.heartbeat import heartbeat, leave
 from kafkalet.broker.groups.share.initialization import initialize
 from kafkalet.broker.security.acl import Operation, ResourceType
@@ -33,12 +34,12 @@ async def handle(request: Request, context: Context) -> Response:
     groups = context.broker.coordinators.groups
     shard, initialization = groups.shard_of(request.group_id), None
     if request.member_epoch == LEAVING:
-        group = share_group(shard.groups.get(request.group_id), request.group_id)
+        group = group_of(ShareGroup, shard.groups.get(request.group_id), request.group_id)
         offset = leave(group, request.member_id)
         answer = Response(member_id=request.member_id, member_epoch=request.member_epoch, heartbeat_interval_ms=0)
     else:
-        find = group_to_join if request.member_epoch == JOINING else existing_group
-        group = find(shard, request.group_id)
+        joins, group_id = request.member_epoch == JOINING, request.group_id
+        group = group_to_join(shard, group_id) if joins else existing_group(ShareGroup, shard, group_id)
         answer, offset, initialization = heartbeat(group, request, context.client_id, f"/{context.peer[0]}")
     code = await until(shard.replicated(offset))
     if code is not Code.NONE:

@@ -8,7 +8,6 @@ Source: org.apache.kafka.coordinator.share.ShareCoordinatorShard.writeState.
 from kafkalet.broker.context import Context
 from kafkalet.broker.share.shard import StateShard
 from kafkalet.broker.share.state import SharePartitionKey, SharePartitionState, StateBatch
-from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.write_share_group_state import WriteShareGroupStateRequest as Request
 from kafkalet.protocol.messages.write_share_group_state import WriteShareGroupStateResponse as Response
 
@@ -18,7 +17,7 @@ Result = Response.TopicResult.Partition
 
 
 async def handle(request: Request, context: Context) -> Response:
-    results = await for_each_partition(request, context, "Unable to write share group state", _write, _refuse)
+    results = await for_each_partition(request, context, "Unable to write share group state", _write, Result)
     return Response(results=[Response.TopicResult(topic_id=topic, partitions=each) for topic, each in results])
 
 
@@ -34,7 +33,3 @@ def _write(shard: StateShard, key: SharePartitionKey, asked: Request.Topic.Parti
         ),
     )
     return Result(partition=key.partition), shard.write(key, change)
-
-
-def _refuse(partition: int, code: Code, message: str | None) -> Result:
-    return Result(partition=partition, error_code=code, error_message=message)

@@ -18,6 +18,7 @@ Source: org.apache.kafka.coordinator.group.GroupCoordinatorShard.replay, Coordin
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from struct import Struct
 
 from kafkalet.broker.cluster.state_log import NO_PRODUCER
@@ -31,15 +32,12 @@ from .classic.group import ClassicGroup, classic_group
 from .classic.group import replay as replay_classic
 from .classic.records import KEY_VERSION as CLASSIC_KEY_VERSION
 from .consumer.group import ConsumerGroup
-from .consumer.group import replay as replay_consumer
 from .consumer.leaving import schedule_all_timeouts
-from .consumer.records import KEYS
+from .modern.group import replay as replay_modern
 from .offsets_records import KEY_VERSIONS, decode_key, decode_value
 from .shard import Shard
 from .share.group import ShareGroup
-from .share.group import replay as replay_share
 from .share.heartbeat import schedule_session_timeout
-from .share.records import KEYS as SHARE_KEYS
 
 _LOG = logging.getLogger(__name__)
 
@@ -59,8 +57,7 @@ def _replay_offset(shard: Shard, version: int, key: bytes, value: bytes | None, 
 _REPLAYS: dict[int, Replay] = {
     **dict.fromkeys(KEY_VERSIONS, _replay_offset),
     CLASSIC_KEY_VERSION: replay_classic,
-    **dict.fromkeys(KEYS, replay_consumer),
-    **dict.fromkeys(SHARE_KEYS, replay_share),
+    **{version: partial(replay_modern, kind) for kind in (ConsumerGroup, ShareGroup) for version in kind.record_types},
 }
 """The replay functions, keyed by key version."""
 

@@ -10,12 +10,7 @@ Source: org.apache.kafka.coordinator.share.ShareCoordinatorRecordHelpers, ShareC
 from struct import Struct
 
 from kafkalet.broker.cluster.state_log import StateRecord
-from kafkalet.protocol.messages.share_state_topic import (
-    ShareSnapshotKey,
-    ShareSnapshotValue,
-    ShareUpdateKey,
-    ShareUpdateValue,
-)
+from kafkalet.protocol.messages import share_state_topic as messages
 
 from .state import SharePartitionKey, SharePartitionState, StateBatch
 
@@ -26,7 +21,7 @@ _VERSION = Struct(">h")
 
 
 def snapshot(key: SharePartitionKey, state: SharePartitionState) -> StateRecord:
-    value = ShareSnapshotValue(
+    value = messages.ShareSnapshotValue(
         snapshot_epoch=state.snapshot_epoch,
         state_epoch=state.state_epoch,
         leader_epoch=state.leader_epoch,
@@ -34,20 +29,20 @@ def snapshot(key: SharePartitionKey, state: SharePartitionState) -> StateRecord:
         delivery_complete_count=state.delivery_complete_count,
         create_timestamp=state.created_ms,
         write_timestamp=state.written_ms,
-        state_batches=[ShareSnapshotValue.StateBatch(**batch._asdict()) for batch in state.batches],
+        state_batches=[messages.ShareSnapshotValue.StateBatch(**batch._asdict()) for batch in state.batches],
     )
     return StateRecord(_snapshot_key(key), _VERSION.pack(VALUE_VERSION) + value.encode(VALUE_VERSION))
 
 
 def update(key: SharePartitionKey, state: SharePartitionState) -> StateRecord:
-    value = ShareUpdateValue(
+    value = messages.ShareUpdateValue(
         snapshot_epoch=state.snapshot_epoch,
         leader_epoch=state.leader_epoch,
         start_offset=state.start_offset,
         delivery_complete_count=state.delivery_complete_count,
-        state_batches=[ShareUpdateValue.StateBatch(**batch._asdict()) for batch in state.batches],
+        state_batches=[messages.ShareUpdateValue.StateBatch(**batch._asdict()) for batch in state.batches],
     )
-    message = ShareUpdateKey(group_id=key.group_id, topic_id=key.topic_id, partition=key.partition)
+    message = messages.ShareUpdateKey(group_id=key.group_id, topic_id=key.topic_id, partition=key.partition)
     return StateRecord(
         _VERSION.pack(UPDATE) + message.encode(UPDATE), _VERSION.pack(VALUE_VERSION) + value.encode(VALUE_VERSION)
     )
@@ -58,7 +53,7 @@ def tombstone(key: SharePartitionKey) -> StateRecord:
 
 
 def _snapshot_key(key: SharePartitionKey) -> bytes:
-    message = ShareSnapshotKey(group_id=key.group_id, topic_id=key.topic_id, partition=key.partition)
+    message = messages.ShareSnapshotKey(group_id=key.group_id, topic_id=key.topic_id, partition=key.partition)
     return _VERSION.pack(SNAPSHOT) + message.encode(SNAPSHOT)
 
 
@@ -67,13 +62,15 @@ def decode_key(key: bytes) -> tuple[int, SharePartitionKey | None]:
     (kind,) = _VERSION.unpack_from(key)
     if kind not in (SNAPSHOT, UPDATE):
         return kind, None
-    read = (ShareSnapshotKey if kind == SNAPSHOT else ShareUpdateKey).decode(key[_VERSION.size :], kind)
+    read = (messages.ShareSnapshotKey if kind == SNAPSHOT else messages.ShareUpdateKey).decode(
+        key[_VERSION.size :], kind
+    )
     return kind, SharePartitionKey(read.group_id, read.topic_id, read.partition)
 
 
 def decode_snapshot(value: bytes) -> SharePartitionState:
     (version,) = _VERSION.unpack_from(value)
-    read = ShareSnapshotValue.decode(value[_VERSION.size :], version)
+    read = messages.ShareSnapshotValue.decode(value[_VERSION.size :], version)
     return SharePartitionState(
         state_epoch=read.state_epoch,
         start_offset=read.start_offset,
@@ -89,7 +86,7 @@ def decode_snapshot(value: bytes) -> SharePartitionState:
 def decode_update(value: bytes) -> SharePartitionState:
     """Return an update as the state that it has on its own: state epoch 0, and only the batches that changed."""
     (version,) = _VERSION.unpack_from(value)
-    read = ShareUpdateValue.decode(value[_VERSION.size :], version)
+    read = messages.ShareUpdateValue.decode(value[_VERSION.size :], version)
     return SharePartitionState(
         state_epoch=0,
         start_offset=read.start_offset,
@@ -101,6 +98,6 @@ def decode_update(value: bytes) -> SharePartitionState:
 
 
 def _batches(
-    read: "list[ShareSnapshotValue.StateBatch] | list[ShareUpdateValue.StateBatch]",
+    read: "list[messages.ShareSnapshotValue.StateBatch] | list[messages.ShareUpdateValue.StateBatch]",
 ) -> tuple[StateBatch, ...]:
     return tuple(StateBatch(b.first_offset, b.last_offset, b.delivery_state, b.delivery_count) for b in read)

@@ -1,7 +1,7 @@
 """ReadShareGroupState (84): read the state of share partitions; sent by partition leaders (KIP-932)."""
 
 from kafkalet.protocol.api import Api
-from kafkalet.protocol.schema import Request, Response, Struct
+from kafkalet.protocol.schema import Request, Response, Struct, field
 from kafkalet.protocol.wire import Int8, Int16, Int32, Int64, String, Uuid
 
 
@@ -30,9 +30,9 @@ class ReadShareGroupStateResponse(Response, to=ReadShareGroupStateRequest):
             partition: Int32
             error_code: Int16 = 0
             error_message: String | None = None
-            state_epoch: Int32
-            start_offset: Int64
-            state_batches: list[StateBatch]
+            state_epoch: Int32 = 0
+            start_offset: Int64 = 0
+            state_batches: list[StateBatch] = field(default=[])
 
         topic_id: Uuid
         partitions: list[Partition]

@@ -27,9 +27,9 @@ class ReadShareGroupStateSummaryResponse(Response, to=ReadShareGroupStateSummary
             partition: Int32
             error_code: Int16 = 0
             error_message: String | None = None
-            state_epoch: Int32
-            leader_epoch: Int32
-            start_offset: Int64
+            state_epoch: Int32 = 0
+            leader_epoch: Int32 = 0
+            start_offset: Int64 = 0
             delivery_complete_count: Int32 = field("1+", default=-1)
 
         topic_id: Uuid

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kafkalet.clock import ManualClock
-from kafkalet.storage.checkpoints import uuid_text
+from kafkalet.formats import uuid_text
 from kafkalet.storage.directory import DirectoryInUse, LogDirectory
 from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.files import Files

@@ -8,10 +8,11 @@ Source: org.apache.kafka.coordinator.share.ShareCoordinatorService.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol, TypeVar
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.java_order import grown, order_of_numbers, order_of_uuids
+from kafkalet.broker.java_order import order_of_numbers, order_of_uuids
 from kafkalet.broker.security.acl import Operation
 from kafkalet.broker.share.persister import replicated
 from kafkalet.broker.share.shard import StateShard
@@ -31,7 +32,6 @@ class Asked(Protocol):
 
 P = TypeVar("P", bound=Asked)
 R = TypeVar("R")
-T = TypeVar("T")
 
 
 class Topic(Protocol[P]):
@@ -53,43 +53,38 @@ async def for_each_partition(
     context: Context,
     failure: str,
     serve: Callable[[StateShard, SharePartitionKey, P], tuple[R, int]],
-    refuse: Callable[[int, Code, str | None], R],
+    result: Callable[..., R],
 ) -> list[tuple[bytes, list[R]]]:
     """Return the results by topic id.
 
     `serve` returns the result for a partition, and the offset of the record that must be replicated before it is sent.
-    `refuse` returns the result of an error; `failure` begins the message of an error outside of the coordinator.
+    `result` is its class, for errors; `failure` begins the message of an error outside of the coordinator.
     """
     topics = request.topics
     if not context.allows_on_cluster(Operation.CLUSTER_ACTION):
-        code = Code.CLUSTER_AUTHORIZATION_FAILED
-        return [(t.topic_id, [refuse(p.partition, code, NOT_AUTHORIZED) for p in t.partitions]) for t in topics]
+        refused = partial(result, error_code=Code.CLUSTER_AUTHORIZATION_FAILED, error_message=NOT_AUTHORIZED)
+        return [(topic.topic_id, [refused(partition=each.partition) for each in topic.partitions]) for topic in topics]
     if not request.group_id or not all(topic.partitions for topic in topics):
         return []
     results: dict[bytes, dict[int, R]] = {}
     for topic in topics:
         answers = results.setdefault(topic.topic_id, {})
         for asked in topic.partitions:
+            refused = partial(result, partition=asked.partition)
             key = SharePartitionKey(request.group_id, topic.topic_id, asked.partition)
             try:
                 shard = _shard(context, key)
                 try:
                     answers[asked.partition], offset = serve(shard, key, asked)
                 except KafkaError as error:
-                    answers[asked.partition] = refuse(asked.partition, error.code, error.message)
+                    answers[asked.partition] = refused(error_code=error.code, error_message=error.message)
                     continue
                 await replicated(shard, offset)
             except KafkaError as error:
-                answers[asked.partition] = refuse(asked.partition, error.code, f"{failure}: {error.message}")
+                answers[asked.partition] = refused(error_code=error.code, error_message=f"{failure}: {error.message}")
     return [
-        (
-            topic_id,
-            [
-                results[topic_id][each]
-                for each in order_of_numbers(list(results[topic_id]), grown(len(results[topic_id])))
-            ],
-        )
-        for topic_id in order_of_uuids(results)
+        (topic_id, [answers[each] for each in order_of_numbers(answers)])
+        for topic_id, answers in ((topic_id, results[topic_id]) for topic_id in order_of_uuids(results))
     ]
 
 

@@ -14,20 +14,7 @@ from typing import NamedTuple
 
 from kafkalet.broker.cluster.features import ELIGIBLE_LEADERS
 from kafkalet.broker.cluster.metadata import MetadataImage, PartitionState, TopicState, random_uuid
-from kafkalet.protocol.messages.metadata_records import (
-    AccessControlEntryRecord,
-    ClientQuotaRecord,
-    ConfigRecord,
-    DelegationTokenRecord,
-    FeatureLevelRecord,
-    MetadataRecord,
-    PartitionRecord,
-    ProducerIdsRecord,
-    RegisterBrokerRecord,
-    SupportedFeature,
-    TopicRecord,
-    UserScramCredentialRecord,
-)
+from kafkalet.protocol.messages import metadata_records as records
 from kafkalet.protocol.metadata_frame import encode_record
 
 _LOG = logging.getLogger(__name__)
@@ -70,40 +57,40 @@ def encoded_records(image: MetadataImage, cluster: Cluster) -> list[bytes]:
     return [encode_record(record, version) for record, version in _records(image, cluster)]
 
 
-def _records(image: MetadataImage, cluster: Cluster) -> Iterator[tuple[MetadataRecord, int]]:
+def _records(image: MetadataImage, cluster: Cluster) -> Iterator[tuple[records.MetadataRecord, int]]:
     """Yield the records with their versions. The level of metadata.version has to be the first."""
     level = cluster.levels[METADATA_VERSION]
-    yield FeatureLevelRecord(name=METADATA_VERSION, feature_level=level), 0
+    yield records.FeatureLevelRecord(name=METADATA_VERSION, feature_level=level), 0
     for name, other in sorted(cluster.levels.items()):
         if name not in (METADATA_VERSION, KRAFT_VERSION) and other:
-            yield FeatureLevelRecord(name=name, feature_level=other), 0
+            yield records.FeatureLevelRecord(name=name, feature_level=other), 0
     for node_id, directories in cluster.directories.items():
         yield _broker(node_id, directories, cluster.levels), _broker_version(level)
     for topic in image.topics.values():
-        yield TopicRecord(name=topic.name, topic_id=topic.topic_id), 0
+        yield records.TopicRecord(name=topic.name, topic_id=topic.topic_id), 0
         for partition in topic.partitions:
             yield _partition(topic, partition, cluster), _partition_version(level)
     for record in (*_configs(image, level), *_quotas(image)):
         yield record, 0
     first = min(cluster.directories)
     next_id = cluster.next_producer_id
-    yield ProducerIdsRecord(broker_id=first, broker_epoch=BROKER_EPOCH, next_producer_id=next_id), 0
+    yield records.ProducerIdsRecord(broker_id=first, broker_epoch=BROKER_EPOCH, next_producer_id=next_id), 0
     for record in (*_acls(image), *_credentials(image, level), *_tokens(image, level)):
         yield record, 0
 
 
-def _broker(node_id: int, directories: Sequence[bytes], levels: Mapping[str, int]) -> RegisterBrokerRecord:
+def _broker(node_id: int, directories: Sequence[bytes], levels: Mapping[str, int]) -> records.RegisterBrokerRecord:
     """Return the registration of a broker that has stopped; Kafka replaces it when the broker starts.
 
     From 4.1 on, Kafka assumes that a broker without a registration has lost its data (KIP-966).
     """
-    return RegisterBrokerRecord(
+    return records.RegisterBrokerRecord(
         broker_id=node_id,
         incarnation_id=random_uuid(),
         broker_epoch=BROKER_EPOCH,
         end_points=[],
         features=[
-            SupportedFeature(name=name, min_supported_version=level, max_supported_version=level)
+            records.SupportedFeature(name=name, min_supported_version=level, max_supported_version=level)
             for name, level in levels.items()
         ],
         rack=None,
@@ -124,11 +111,11 @@ def _partition_version(level: int) -> int:
     return 1 if level >= DIRECTORIES_SINCE else 0
 
 
-def _partition(topic: TopicState, partition: PartitionState, cluster: Cluster) -> PartitionRecord:
+def _partition(topic: TopicState, partition: PartitionState, cluster: Cluster) -> records.PartitionRecord:
     # The replicas of a partition may be unknown, because its log was on another broker. Kafka requires one.
     replicas = partition.replicas or [UNKNOWN_BROKER]
     has_eligible = bool(cluster.levels.get(ELIGIBLE_LEADERS)) and bool(partition.elr or partition.last_known_elr)
-    return PartitionRecord(
+    return records.PartitionRecord(
         partition_id=partition.index,
         topic_id=topic.topic_id,
         replicas=replicas,
@@ -144,7 +131,7 @@ def _partition(topic: TopicState, partition: PartitionState, cluster: Cluster) -
     )
 
 
-def _configs(image: MetadataImage, level: int) -> Iterator[ConfigRecord]:
+def _configs(image: MetadataImage, level: int) -> Iterator[records.ConfigRecord]:
     kinds: list[tuple[int, Mapping[str, Mapping[str, str]]]] = [
         (TOPIC, {topic.name: topic.config for topic in image.topics.values()}),
         (BROKER, {"" if node is None else str(node): config for node, config in image.broker_config.items()}),
@@ -160,19 +147,19 @@ def _configs(image: MetadataImage, level: int) -> Iterator[ConfigRecord]:
     for kind, configs in kinds:
         for resource, config in configs.items():
             for key, value in config.items():
-                yield ConfigRecord(resource_type=kind, resource_name=resource, name=key, value=value)
+                yield records.ConfigRecord(resource_type=kind, resource_name=resource, name=key, value=value)
 
 
-def _quotas(image: MetadataImage) -> Iterator[ClientQuotaRecord]:
+def _quotas(image: MetadataImage) -> Iterator[records.ClientQuotaRecord]:
     for entity, values in image.client_quotas.items():
-        parts = [ClientQuotaRecord.Entity(entity_type=kind, entity_name=name) for kind, name in sorted(entity)]
+        parts = [records.ClientQuotaRecord.Entity(entity_type=kind, entity_name=name) for kind, name in sorted(entity)]
         for key, value in values.items():
-            yield ClientQuotaRecord(entity=parts, key=key, value=value, remove=False)
+            yield records.ClientQuotaRecord(entity=parts, key=key, value=value, remove=False)
 
 
-def _acls(image: MetadataImage) -> Iterator[AccessControlEntryRecord]:
+def _acls(image: MetadataImage) -> Iterator[records.AccessControlEntryRecord]:
     for acl in image.acls:
-        yield AccessControlEntryRecord(
+        yield records.AccessControlEntryRecord(
             id=random_uuid(),
             resource_type=acl.resource_type,
             resource_name=acl.resource_name,
@@ -184,12 +171,12 @@ def _acls(image: MetadataImage) -> Iterator[AccessControlEntryRecord]:
         )
 
 
-def _credentials(image: MetadataImage, level: int) -> Iterator[UserScramCredentialRecord]:
+def _credentials(image: MetadataImage, level: int) -> Iterator[records.UserScramCredentialRecord]:
     if level < SCRAM_SINCE:
         _leave_out(image.scram_credentials, "SCRAM credentials", level)
         return
     for (user, mechanism), credential in image.scram_credentials.items():
-        yield UserScramCredentialRecord(
+        yield records.UserScramCredentialRecord(
             name=user,
             mechanism=mechanism,
             salt=credential.salt,
@@ -199,12 +186,12 @@ def _credentials(image: MetadataImage, level: int) -> Iterator[UserScramCredenti
         )
 
 
-def _tokens(image: MetadataImage, level: int) -> Iterator[DelegationTokenRecord]:
+def _tokens(image: MetadataImage, level: int) -> Iterator[records.DelegationTokenRecord]:
     if level < TOKENS_SINCE:
         _leave_out(image.delegation_tokens, "delegation tokens", level)
         return
     for token in image.delegation_tokens.values():
-        yield DelegationTokenRecord(
+        yield records.DelegationTokenRecord(
             owner=str(token.owner),
             requester=str(token.requester),
             renewers=[str(renewer) for renewer in token.renewers],

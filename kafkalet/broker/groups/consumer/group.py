@@ -17,7 +17,7 @@ from kafkalet.broker.cluster.state_log import StateRecord
 from kafkalet.broker.config.release import Release
 from kafkalet.broker.groups.assignors import ASSIGNORS
 from kafkalet.broker.groups.assignors.spec import Assignment
-from kafkalet.broker.groups.group import Group, GroupType, PartitionCheck
+from kafkalet.broker.groups.group import GroupType, PartitionCheck
 from kafkalet.broker.groups.modern.group import ModernGroup
 from kafkalet.broker.groups.modern.members import LEAVING
 from kafkalet.broker.groups.modern.records import Change
@@ -25,31 +25,13 @@ from kafkalet.broker.groups.modern.topics import hash_without_racks, known_topic
 from kafkalet.broker.groups.shard import Shard
 from kafkalet.broker.java_order import order_of_set
 from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages import consumer_group_state as messages
 from kafkalet.protocol.messages.consumer_group_describe import Assignment as DescribedAssignment
 from kafkalet.protocol.messages.consumer_group_describe import ConsumerGroupDescribeResponse, TopicPartitions
-from kafkalet.protocol.messages.consumer_group_state import (
-    ConsumerGroupCurrentMemberAssignmentKey,
-    ConsumerGroupCurrentMemberAssignmentValue,
-    ConsumerGroupMemberMetadataKey,
-    ConsumerGroupMemberMetadataValue,
-    ConsumerGroupMetadataKey,
-    ConsumerGroupMetadataValue,
-    ConsumerGroupPartitionMetadataKey,
-    ConsumerGroupPartitionMetadataValue,
-    ConsumerGroupRegularExpressionKey,
-    ConsumerGroupRegularExpressionValue,
-    ConsumerGroupTargetAssignmentMemberKey,
-    ConsumerGroupTargetAssignmentMemberValue,
-    ConsumerGroupTargetAssignmentMetadataKey,
-    ConsumerGroupTargetAssignmentMetadataValue,
-    OwnedPartitions,
-)
-from kafkalet.protocol.records.batch import Batch
 from kafkalet.protocol.schema import Message
 
 from . import records
 from .members import ClassicProtocols, ConsumerMember, ConsumerMembers, MemberState, Owned, Resolved
-from .records import KEYS
 
 FIRST_WITH_MEMBER_EPOCHS = 9
 CLASSIC, CONSUMER = 0, 1
@@ -62,6 +44,7 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
 
     type = GroupType.CONSUMER
     protocol_type = "consumer"
+    record_types = records.KEYS
     expires = True
 
     def __init__(self, shard: Shard, group_id: str) -> None:
@@ -104,10 +87,6 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
         if member_id is None:  # Kafka fails unexpectedly here: its member lookup does not handle this case
             raise KafkaError(Code.UNKNOWN_SERVER_ERROR)
         _check_fetch(self.member(member_id), epoch)
-
-    def check_delete(self) -> None:
-        if not self.is_empty:
-            raise KafkaError(Code.NON_EMPTY_GROUP)
 
     def check_delete_offsets(self) -> None:
         """Never raise: offsets of topics to which no member subscribes can always be deleted."""
@@ -162,27 +141,28 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
     def replay(self, change: Change) -> None:
         key, value = change
         match key:
-            case ConsumerGroupMetadataKey():
+            case messages.ConsumerGroupMetadataKey():
                 self._replay_epoch(value)
-            case ConsumerGroupPartitionMetadataKey():
+            case messages.ConsumerGroupPartitionMetadataKey():
                 self._replay_partition_metadata(value)
-            case ConsumerGroupMemberMetadataKey():
+            case messages.ConsumerGroupMemberMetadataKey():
                 self._replay_member(key.member_id, value)
-            case ConsumerGroupTargetAssignmentMetadataKey():
+            case messages.ConsumerGroupTargetAssignmentMetadataKey():
                 self.replay_target_epoch(
-                    value if isinstance(value, ConsumerGroupTargetAssignmentMetadataValue) else None
+                    value if isinstance(value, messages.ConsumerGroupTargetAssignmentMetadataValue) else None
                 )
-            case ConsumerGroupTargetAssignmentMemberKey():
+            case messages.ConsumerGroupTargetAssignmentMemberKey():
                 self.replay_target(
-                    key.member_id, value if isinstance(value, ConsumerGroupTargetAssignmentMemberValue) else None
+                    key.member_id,
+                    value if isinstance(value, messages.ConsumerGroupTargetAssignmentMemberValue) else None,
                 )
-            case ConsumerGroupCurrentMemberAssignmentKey():
+            case messages.ConsumerGroupCurrentMemberAssignmentKey():
                 self._replay_current(key.member_id, value)
-            case ConsumerGroupRegularExpressionKey():
+            case messages.ConsumerGroupRegularExpressionKey():
                 self._replay_regex(key.regular_expression, value)
 
     def _replay_epoch(self, value: Message | None) -> None:
-        if isinstance(value, ConsumerGroupMetadataValue):
+        if isinstance(value, messages.ConsumerGroupMetadataValue):
             self.group_epoch = value.epoch
             if self.shard.node.release.keeps_hash_of_topics:
                 self.metadata_hash = value.metadata_hash
@@ -191,13 +171,16 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
 
     def _replay_partition_metadata(self, value: Message | None) -> None:
         self.has_partition_metadata = value is not None
-        if isinstance(value, ConsumerGroupPartitionMetadataValue) and not self.shard.node.release.keeps_hash_of_topics:
+        if (
+            isinstance(value, messages.ConsumerGroupPartitionMetadataValue)
+            and not self.shard.node.release.keeps_hash_of_topics
+        ):
             self.metadata_hash = hash_without_racks(
                 (topic.topic_name, topic.topic_id, topic.num_partitions) for topic in value.topics
             )
 
     def _replay_member(self, member_id: str, value: Message | None) -> None:
-        if not isinstance(value, ConsumerGroupMemberMetadataValue):
+        if not isinstance(value, messages.ConsumerGroupMemberMetadataValue):
             self.members.remove(member_id)
             return
         classic = None
@@ -223,7 +206,7 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
 
     def _replay_current(self, member_id: str, value: Message | None) -> None:
         before = self.members.get(member_id)
-        if isinstance(value, ConsumerGroupCurrentMemberAssignmentValue):
+        if isinstance(value, messages.ConsumerGroupCurrentMemberAssignmentValue):
             known = value.state in set(MemberState)
             self.members.update(
                 (before or ConsumerMember(member_id))._replace(
@@ -240,7 +223,7 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
             )
 
     def _replay_regex(self, expression: str, value: Message | None) -> None:
-        if isinstance(value, ConsumerGroupRegularExpressionValue):
+        if isinstance(value, messages.ConsumerGroupRegularExpressionValue):
             self.members.resolved[expression] = Resolved(frozenset(value.topics), value.version, value.timestamp)
         else:
             self.members.resolved.pop(expression, None)
@@ -295,7 +278,7 @@ def _described_assignment(partitions: Assignment, metadata: MetadataImage) -> De
     )
 
 
-def _owned(written: Iterable[OwnedPartitions], epoch: int) -> Owned:
+def _owned(written: Iterable[messages.OwnedPartitions], epoch: int) -> Owned:
     """Return partitions with their assignment epochs, which releases before 4.3 did not write."""
     owned: Owned = {}
     for of in written:
@@ -365,34 +348,6 @@ def _stale(member: ConsumerMember, message: str) -> KafkaError:
 
 
 # The consumer groups of a shard
-
-
-def consumer_group(group: Group | None, group_id: str) -> ConsumerGroup:
-    """Return the group with this id. Raises GROUP_ID_NOT_FOUND if there is none, or if it is not a consumer group."""
-    if group is None:
-        raise KafkaError(Code.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
-    if not isinstance(group, ConsumerGroup):
-        raise KafkaError(Code.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
-    return group
-
-
-def existing_group(shard: Shard, group_id: str) -> ConsumerGroup:
-    """Return the consumer group for a heartbeat. The error message differs from that of `consumer_group`."""
-    if group_id not in shard.groups:
-        raise KafkaError(Code.GROUP_ID_NOT_FOUND, f"Consumer group {group_id} not found.")
-    return consumer_group(shard.groups[group_id], group_id)
-
-
-def replay(shard: Shard, version: int, key: bytes, value: bytes | None, batch: Batch) -> None:
-    """Apply a record from the log to the group that it belongs to."""
-    key_type, value_type = KEYS[version]
-    read = key_type.decode(key, version)
-    group = shard.groups.get(read.group_id)
-    if not isinstance(group, ConsumerGroup):
-        if value is None:  # the group no longer exists, or is now a classic group
-            return
-        group = shard.groups[read.group_id] = ConsumerGroup(shard, read.group_id)
-    group.replay(Change(read, None if value is None else value_type.decode(value, 0, 2)))
 
 
 # The configuration (GroupConfigManager, GroupCoordinatorConfig)

@@ -9,20 +9,16 @@ has left and classic members remain, the group is converted to a classic group (
 Source: org.apache.kafka.coordinator.group.GroupMetadataManager.consumerGroupLeave, consumerGroupFenceMembers.
 """
 
-import logging
 from collections import Counter
 from collections.abc import Sequence
 
 from kafkalet.broker.groups.modern.timers import Wait
-from kafkalet.broker.quoting import quoted
 from kafkalet.protocol.errors import Code, KafkaError
 
 from . import records
 from .group import ConsumerGroup
 from .members import LEAVING_FOR_A_RESTART, ConsumerMember, MemberState, Preview
 from .migration import can_downgrade_without, downgrade
-
-_LOG = logging.getLogger(__name__)
 
 
 def leave(group: ConsumerGroup, member_id: str, instance_id: str | None, epoch: int) -> int:
@@ -123,12 +119,5 @@ def schedule_classic_session_timeouts(group: ConsumerGroup) -> None:
 
 def fence_missing(group: ConsumerGroup, member_id: str, reason: str) -> None:
     """Fence a member that missed a timeout."""
-    member = group.members.get(member_id)
-    if member is None:
-        return
-    _LOG.info("group %s: member %s is fenced: %s", quoted(group.group_id), quoted(member_id), reason)
-    try:
-        fence(group, [member])
-    except KafkaError as error:  # no client is waiting for a response, and the next timeout will try again
-        _LOG.warning("group %s: cannot fence member %s: %s", quoted(group.group_id), quoted(member_id), error.code.name)
+    if not group.fence_missing(member_id, reason, lambda member: fence(group, [member])):
         schedule_session_timeout(group, member_id)

@@ -7,53 +7,23 @@ Source: org.apache.kafka.coordinator.group.GroupCoordinatorRecordHelpers.
 """
 
 from collections.abc import Iterable
-from typing import TypeAlias
 
 from kafkalet.broker.cluster.state_log import StateRecord
 from kafkalet.broker.config.release import Release
 from kafkalet.broker.groups.assignors.spec import Assignment
-from kafkalet.broker.groups.modern.records import Change
-from kafkalet.protocol.messages.consumer_group_state import (
-    ClassicMemberMetadata,
-    ClassicProtocol,
-    ConsumerGroupCurrentMemberAssignmentKey,
-    ConsumerGroupCurrentMemberAssignmentValue,
-    ConsumerGroupMemberMetadataKey,
-    ConsumerGroupMemberMetadataValue,
-    ConsumerGroupMetadataKey,
-    ConsumerGroupMetadataValue,
-    ConsumerGroupPartitionMetadataKey,
-    ConsumerGroupPartitionMetadataValue,
-    ConsumerGroupRegularExpressionKey,
-    ConsumerGroupRegularExpressionValue,
-    ConsumerGroupTargetAssignmentMemberKey,
-    ConsumerGroupTargetAssignmentMemberValue,
-    ConsumerGroupTargetAssignmentMetadataKey,
-    ConsumerGroupTargetAssignmentMetadataValue,
-    OwnedPartitions,
-)
-from kafkalet.protocol.schema import Message
+from kafkalet.broker.groups.modern.records import Change, RecordTypes
+from kafkalet.protocol.messages import consumer_group_state as messages
 
 from .members import ConsumerMember, Owned, Resolved
 
-Key: TypeAlias = (
-    ConsumerGroupMetadataKey
-    | ConsumerGroupPartitionMetadataKey
-    | ConsumerGroupMemberMetadataKey
-    | ConsumerGroupTargetAssignmentMetadataKey
-    | ConsumerGroupTargetAssignmentMemberKey
-    | ConsumerGroupCurrentMemberAssignmentKey
-    | ConsumerGroupRegularExpressionKey
-)
-
-KEYS: dict[int, tuple[type[Key], type[Message]]] = {
-    3: (ConsumerGroupMetadataKey, ConsumerGroupMetadataValue),
-    4: (ConsumerGroupPartitionMetadataKey, ConsumerGroupPartitionMetadataValue),
-    5: (ConsumerGroupMemberMetadataKey, ConsumerGroupMemberMetadataValue),
-    6: (ConsumerGroupTargetAssignmentMetadataKey, ConsumerGroupTargetAssignmentMetadataValue),
-    7: (ConsumerGroupTargetAssignmentMemberKey, ConsumerGroupTargetAssignmentMemberValue),
-    8: (ConsumerGroupCurrentMemberAssignmentKey, ConsumerGroupCurrentMemberAssignmentValue),
-    16: (ConsumerGroupRegularExpressionKey, ConsumerGroupRegularExpressionValue),
+KEYS: RecordTypes = {
+    3: (messages.ConsumerGroupMetadataKey, messages.ConsumerGroupMetadataValue),
+    4: (messages.ConsumerGroupPartitionMetadataKey, messages.ConsumerGroupPartitionMetadataValue),
+    5: (messages.ConsumerGroupMemberMetadataKey, messages.ConsumerGroupMemberMetadataValue),
+    6: (messages.ConsumerGroupTargetAssignmentMetadataKey, messages.ConsumerGroupTargetAssignmentMetadataValue),
+    7: (messages.ConsumerGroupTargetAssignmentMemberKey, messages.ConsumerGroupTargetAssignmentMemberValue),
+    8: (messages.ConsumerGroupCurrentMemberAssignmentKey, messages.ConsumerGroupCurrentMemberAssignmentValue),
+    16: (messages.ConsumerGroupRegularExpressionKey, messages.ConsumerGroupRegularExpressionValue),
 }
 """The key and value types of each kind of record, keyed by key version."""
 
@@ -61,17 +31,19 @@ KEYS: dict[int, tuple[type[Key], type[Message]]] = {
 def encoded(change: Change, release: Release) -> StateRecord:
     """Encode a record as a broker of this release writes it."""
     value = change.value
-    if isinstance(value, ConsumerGroupCurrentMemberAssignmentValue) and not release.keeps_assignment_epochs:
+    if isinstance(value, messages.ConsumerGroupCurrentMemberAssignmentValue) and not release.keeps_assignment_epochs:
         change = Change(change.key, _without_epochs(value))
     return change.encoded()
 
 
-def _without_epochs(value: ConsumerGroupCurrentMemberAssignmentValue) -> ConsumerGroupCurrentMemberAssignmentValue:
+def _without_epochs(
+    value: messages.ConsumerGroupCurrentMemberAssignmentValue,
+) -> messages.ConsumerGroupCurrentMemberAssignmentValue:
     lists = [
-        [OwnedPartitions(topic_id=of.topic_id, partitions=of.partitions) for of in owned]
+        [messages.OwnedPartitions(topic_id=of.topic_id, partitions=of.partitions) for of in owned]
         for owned in (value.assigned_partitions, value.partitions_pending_revocation)
     ]
-    return ConsumerGroupCurrentMemberAssignmentValue(
+    return messages.ConsumerGroupCurrentMemberAssignmentValue(
         member_epoch=value.member_epoch,
         previous_member_epoch=value.previous_member_epoch,
         state=value.state,
@@ -82,21 +54,21 @@ def _without_epochs(value: ConsumerGroupCurrentMemberAssignmentValue) -> Consume
 
 def group_epoch(group_id: str, epoch: int, metadata_hash: int) -> Change:
     return Change(
-        ConsumerGroupMetadataKey(group_id=group_id),
-        ConsumerGroupMetadataValue(epoch=epoch, metadata_hash=metadata_hash),
+        messages.ConsumerGroupMetadataKey(group_id=group_id),
+        messages.ConsumerGroupMetadataValue(epoch=epoch, metadata_hash=metadata_hash),
     )
 
 
 def member(group_id: str, of: ConsumerMember) -> Change:
     classic = None
     if of.classic is not None:
-        classic = ClassicMemberMetadata(
+        classic = messages.ClassicMemberMetadata(
             session_timeout_ms=of.classic.session_timeout_ms,
             supported_protocols=[
-                ClassicProtocol(name=name, metadata=metadata) for name, metadata in of.classic.protocols
+                messages.ClassicProtocol(name=name, metadata=metadata) for name, metadata in of.classic.protocols
             ],
         )
-    value = ConsumerGroupMemberMetadataValue(
+    value = messages.ConsumerGroupMemberMetadataValue(
         instance_id=of.instance_id,
         rack_id=of.rack_id,
         client_id=of.client_id,
@@ -107,95 +79,88 @@ def member(group_id: str, of: ConsumerMember) -> Change:
         server_assignor=of.server_assignor,
         classic_member_metadata=classic,
     )
-    return Change(ConsumerGroupMemberMetadataKey(group_id=group_id, member_id=of.member_id), value)
+    return Change(messages.ConsumerGroupMemberMetadataKey(group_id=group_id, member_id=of.member_id), value)
 
 
 def target_epoch(group_id: str, epoch: int, timestamp_ms: int) -> Change:
     return Change(
-        ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id),
-        ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch=epoch, assignment_timestamp=timestamp_ms),
+        messages.ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id),
+        messages.ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch=epoch, assignment_timestamp=timestamp_ms),
     )
 
 
 def target(group_id: str, member_id: str, assignment: Assignment) -> Change:
-    partition = ConsumerGroupTargetAssignmentMemberValue.TopicPartition
-    value = ConsumerGroupTargetAssignmentMemberValue(
+    partition = messages.ConsumerGroupTargetAssignmentMemberValue.TopicPartition
+    value = messages.ConsumerGroupTargetAssignmentMemberValue(
         topic_partitions=[partition(topic_id=topic_id, partitions=list(of)) for topic_id, of in assignment.items()]
     )
-    return Change(ConsumerGroupTargetAssignmentMemberKey(group_id=group_id, member_id=member_id), value)
+    return Change(messages.ConsumerGroupTargetAssignmentMemberKey(group_id=group_id, member_id=member_id), value)
 
 
 def current(group_id: str, of: ConsumerMember) -> Change:
-    value = ConsumerGroupCurrentMemberAssignmentValue(
+    value = messages.ConsumerGroupCurrentMemberAssignmentValue(
         member_epoch=of.member_epoch,
         previous_member_epoch=of.previous_member_epoch,
         state=of.state,
         assigned_partitions=_owned(of.assigned),
         partitions_pending_revocation=_owned(of.pending_revocation),
     )
-    return Change(ConsumerGroupCurrentMemberAssignmentKey(group_id=group_id, member_id=of.member_id), value)
+    return Change(messages.ConsumerGroupCurrentMemberAssignmentKey(group_id=group_id, member_id=of.member_id), value)
 
 
-def _owned(owned: Owned) -> list[OwnedPartitions]:
+def _owned(owned: Owned) -> list[messages.OwnedPartitions]:
     return [
-        OwnedPartitions(topic_id=topic_id, partitions=list(epochs), assignment_epochs=list(epochs.values()))
+        messages.OwnedPartitions(topic_id=topic_id, partitions=list(epochs), assignment_epochs=list(epochs.values()))
         for topic_id, epochs in owned.items()
     ]
 
 
 def regex(group_id: str, expression: str, resolved: Resolved) -> Change:
-    value = ConsumerGroupRegularExpressionValue(
+    value = messages.ConsumerGroupRegularExpressionValue(
         topics=sorted(resolved.topics), version=resolved.version, timestamp=resolved.timestamp_ms
     )
-    return Change(ConsumerGroupRegularExpressionKey(group_id=group_id, regular_expression=expression), value)
+    return Change(messages.ConsumerGroupRegularExpressionKey(group_id=group_id, regular_expression=expression), value)
 
 
 def no_regex(group_id: str, expression: str) -> Change:
-    return Change(ConsumerGroupRegularExpressionKey(group_id=group_id, regular_expression=expression), None)
-
-
-def no_current(group_id: str, member_id: str) -> Change:
-    return Change(ConsumerGroupCurrentMemberAssignmentKey(group_id=group_id, member_id=member_id), None)
-
-
-def no_target(group_id: str, member_id: str) -> Change:
-    return Change(ConsumerGroupTargetAssignmentMemberKey(group_id=group_id, member_id=member_id), None)
-
-
-def no_member(group_id: str, member_id: str) -> Change:
-    return Change(ConsumerGroupMemberMetadataKey(group_id=group_id, member_id=member_id), None)
+    return Change(messages.ConsumerGroupRegularExpressionKey(group_id=group_id, regular_expression=expression), None)
 
 
 def without_member(group_id: str, member_id: str) -> list[Change]:
     """Return the tombstones of a member."""
-    return [no_current(group_id, member_id), no_target(group_id, member_id), no_member(group_id, member_id)]
+    keys = (
+        messages.ConsumerGroupCurrentMemberAssignmentKey,
+        messages.ConsumerGroupTargetAssignmentMemberKey,
+        messages.ConsumerGroupMemberMetadataKey,
+    )
+    return [Change(key(group_id=group_id, member_id=member_id), None) for key in keys]
 
 
 def partition_metadata(group_id: str, topics: Iterable[tuple[str, bytes, int]]) -> Change:
     """Return the record with the name, id and number of partitions of each topic."""
-    topic = ConsumerGroupPartitionMetadataValue.TopicMetadata
-    value = ConsumerGroupPartitionMetadataValue(
+    topic = messages.ConsumerGroupPartitionMetadataValue.TopicMetadata
+    value = messages.ConsumerGroupPartitionMetadataValue(
         topics=[
             topic(topic_id=topic_id, topic_name=name, num_partitions=count, partition_metadata=[])
             for name, topic_id, count in topics
         ]
     )
-    return Change(ConsumerGroupPartitionMetadataKey(group_id=group_id), value)
+    return Change(messages.ConsumerGroupPartitionMetadataKey(group_id=group_id), value)
 
 
 def no_partition_metadata(group_id: str) -> Change:
-    return Change(ConsumerGroupPartitionMetadataKey(group_id=group_id), None)
+    return Change(messages.ConsumerGroupPartitionMetadataKey(group_id=group_id), None)
 
 
 def without_group(group_id: str, member_ids: Iterable[str], expressions: Iterable[str]) -> list[Change]:
     """Return the tombstones of a group with these members and regular expressions."""
-    member_ids = list(member_ids)
+    of_members = [without_member(group_id, member_id) for member_id in member_ids]
     return [
-        *(no_current(group_id, member_id) for member_id in member_ids),
-        *(no_target(group_id, member_id) for member_id in member_ids),
-        Change(ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id), None),
-        *(no_member(group_id, member_id) for member_id in member_ids),
+        *(current for current, _, _ in of_members),
+        *(target for _, target, _ in of_members),
+        Change(messages.ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id), None),
+        *(member for _, _, member in of_members),
         *(no_regex(group_id, expression) for expression in expressions),
         no_partition_metadata(group_id),
-        Change(ConsumerGroupMetadataKey(group_id=group_id), None),
+        Change(messages.ConsumerGroupMetadataKey(group_id=group_id), None),
     ]

@@ -11,26 +11,37 @@ Source: org.apache.kafka.coordinator.group.modern.ModernGroup, Assignment; the `
 org.apache.kafka.coordinator.group.GroupMetadataManager.
 """
 
+import logging
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from typing import Generic, Protocol, TypeVar, cast
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 from kafkalet.broker.cluster.state_log import StateRecord
 from kafkalet.broker.groups.assignors.spec import Assignment
-from kafkalet.broker.groups.group import Group
+from kafkalet.broker.groups.group import Group, GroupType
 from kafkalet.broker.groups.shard import Shard
 from kafkalet.broker.java_order import order_of_uuids
+from kafkalet.broker.quoting import quoted
 from kafkalet.properties import whole_number
 from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.records.batch import Batch
 
 from .members import Members, ModernMember
-from .records import Change
+from .records import Change, RecordTypes
 from .timers import MemberTimers
 from .topics import hash_without_racks, known_topics, metadata_hash
+
+_LOG = logging.getLogger(__name__)
 
 NEVER_READ = -1
 
 MemberT = TypeVar("MemberT", bound=ModernMember)
+
+
+class HasGroupId(Protocol):
+    """The key of a record of a group."""
+
+    group_id: str
 
 
 class TargetEpochValue(Protocol):
@@ -60,6 +71,8 @@ class ModernGroup(ABC, Generic[MemberT]):
     Its subclasses implement `Group`.
     """
 
+    type: GroupType
+    record_types: RecordTypes
     members: Members[MemberT]
     visible_from = 0
 
@@ -100,6 +113,10 @@ class ModernGroup(ABC, Generic[MemberT]):
     def is_subscribed_to(self, topic: str) -> bool:
         return topic in self.members.topics()
 
+    def check_delete(self) -> None:
+        if not self.is_empty:
+            raise KafkaError(Code.NON_EMPTY_GROUP)
+
     def close(self, code: Code = Code.NOT_COORDINATOR) -> None:
         """Cancel all timers. The members never wait for a response, so none has to be completed."""
         self.timers.close()
@@ -124,6 +141,20 @@ class ModernGroup(ABC, Generic[MemberT]):
         if node.release.keeps_hash_of_topics:
             return metadata_hash(names, node.metadata)
         return hash_without_racks(known_topics(names, node.metadata))
+
+    def fence_missing(self, member_id: str, reason: str, fence: Callable[[MemberT], object]) -> bool:
+        """Fence a member that missed a timeout. Return False if that fails; the next timeout then has to try again."""
+        member = self.members.get(member_id)
+        if member is None:
+            return True
+        _LOG.info("group %s: member %s is fenced: %s", quoted(self.group_id), quoted(member_id), reason)
+        try:
+            fence(member)
+        except KafkaError as error:  # no client is waiting for a response
+            name, code = quoted(self.group_id), error.code.name
+            _LOG.warning("group %s: cannot fence member %s: %s", name, quoted(member_id), code)
+            return False
+        return True
 
     def duration_ms(self, name: str, default: int) -> int:
         """Return a duration from the configuration of the group, or `default` if the group does not set it."""
@@ -183,6 +214,40 @@ class ModernGroup(ABC, Generic[MemberT]):
             assignment = self.target[member_id] = assignment_of(value.topic_partitions)
             for topic_id, partitions in assignment.items():
                 self.assigned.setdefault(topic_id, {}).update(dict.fromkeys(partitions, member_id))
+
+
+GroupT = TypeVar("GroupT", bound=ModernGroup[Any])
+
+
+def group_of(kind: type[GroupT], group: object, group_id: str) -> GroupT:
+    """Return the group with this id. Raises GROUP_ID_NOT_FOUND if there is none, or if it is of another kind."""
+    if group is None:
+        raise KafkaError(Code.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
+    if not isinstance(group, kind):
+        raise KafkaError(Code.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a {kind.type} group.")
+    return group
+
+
+def existing_group(kind: type[GroupT], shard: Shard, group_id: str) -> GroupT:
+    """Return the group for a heartbeat. The error message differs from that of `group_of`."""
+    if group_id not in shard.groups:
+        raise KafkaError(Code.GROUP_ID_NOT_FOUND, f"{kind.type.capitalize()} group {group_id} not found.")
+    return group_of(kind, shard.groups[group_id], group_id)
+
+
+def replay(kind: type[GroupT], shard: Shard, version: int, key: bytes, value: bytes | None, batch: Batch) -> None:
+    """Apply a record from the log to the group that it belongs to."""
+    key_type, value_type = kind.record_types[version]
+    read = key_type.decode(key, version)
+    group_id = cast(HasGroupId, read).group_id
+    known = shard.groups.get(group_id)
+    group = known if isinstance(known, kind) else None
+    if group is None:
+        if value is None:  # the group no longer exists, or is now of another kind
+            return
+        group = kind(shard, group_id)
+        shard.groups[group_id] = group._this
+    group.replay(Change(read, None if value is None else value_type.decode(value, 0, 2)))
 
 
 def assignment_of(topics: Iterable[PartitionsOfTopic]) -> Assignment:

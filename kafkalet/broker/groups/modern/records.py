@@ -3,12 +3,16 @@
 The key's version identifies the type of the record. All values have version 0.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from kafkalet.broker.cluster.state_log import StateRecord
 from kafkalet.protocol.schema import Message
 
 _VERSION_0 = b"\0\0"
+
+RecordTypes = Mapping[int, tuple[type[Message], type[Message]]]
+"""The key and value types of each kind of record of a group, keyed by key version."""
 
 
 class Change(NamedTuple):

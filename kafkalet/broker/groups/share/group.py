@@ -15,36 +15,20 @@ from collections.abc import Iterable
 from kafkalet.broker.cluster.node import Node
 from kafkalet.broker.cluster.state_log import StateRecord
 from kafkalet.broker.groups.assignors.spec import Assignment
-from kafkalet.broker.groups.group import Group, GroupType, PartitionCheck
-from kafkalet.broker.groups.modern.group import ModernGroup, assignment_of
+from kafkalet.broker.groups.group import GroupType, PartitionCheck
+from kafkalet.broker.groups.modern.group import ModernGroup, assignment_of, group_of
 from kafkalet.broker.groups.modern.members import LEAVING, Members
 from kafkalet.broker.groups.modern.records import Change
 from kafkalet.broker.groups.shard import Shard
 from kafkalet.broker.java_order import order_of_set
 from kafkalet.broker.quoting import quoted, shown
 from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages import share_group_metadata as messages
 from kafkalet.protocol.messages.share_group_describe import ShareGroupDescribeResponse
-from kafkalet.protocol.messages.share_group_metadata import (
-    ShareGroupCurrentMemberAssignmentKey,
-    ShareGroupCurrentMemberAssignmentValue,
-    ShareGroupMemberMetadataKey,
-    ShareGroupMemberMetadataValue,
-    ShareGroupMetadataKey,
-    ShareGroupMetadataValue,
-    ShareGroupStatePartitionMetadataKey,
-    ShareGroupStatePartitionMetadataValue,
-    ShareGroupTargetAssignmentMemberKey,
-    ShareGroupTargetAssignmentMemberValue,
-    ShareGroupTargetAssignmentMetadataKey,
-    ShareGroupTargetAssignmentMetadataValue,
-    TopicPartitionsInfo,
-)
-from kafkalet.protocol.records.batch import Batch
 from kafkalet.protocol.schema import Message
 
 from . import records
 from .members import ShareMember
-from .records import KEYS
 from .states import States, StateTopic, StateTopics
 
 _LOG = logging.getLogger(__name__)
@@ -59,6 +43,7 @@ class ShareGroup(ModernGroup[ShareMember]):
 
     type = GroupType.SHARE
     protocol_type = "share"
+    record_types = records.KEYS
     expires = False
 
     def __init__(self, shard: Shard, group_id: str) -> None:
@@ -80,10 +65,6 @@ class ShareGroup(ModernGroup[ShareMember]):
 
     def check_fetch(self, member_id: str | None, epoch: int) -> None:
         """Never raise: for OffsetFetch, a share group is a group without committed offsets."""
-
-    def check_delete(self) -> None:
-        if not self.is_empty:
-            raise KafkaError(Code.NON_EMPTY_GROUP)
 
     def check_delete_offsets(self) -> None:
         raise self._no_offsets()
@@ -144,23 +125,25 @@ class ShareGroup(ModernGroup[ShareMember]):
     def replay(self, change: Change) -> None:
         key, value = change
         match key:
-            case ShareGroupMemberMetadataKey():
+            case messages.ShareGroupMemberMetadataKey():
                 self._replay_member(key.member_id, value)
-            case ShareGroupMetadataKey():
+            case messages.ShareGroupMetadataKey():
                 self._replay_epoch(value)
-            case ShareGroupTargetAssignmentMetadataKey():
-                self.replay_target_epoch(value if isinstance(value, ShareGroupTargetAssignmentMetadataValue) else None)
-            case ShareGroupTargetAssignmentMemberKey():
-                self.replay_target(
-                    key.member_id, value if isinstance(value, ShareGroupTargetAssignmentMemberValue) else None
+            case messages.ShareGroupTargetAssignmentMetadataKey():
+                self.replay_target_epoch(
+                    value if isinstance(value, messages.ShareGroupTargetAssignmentMetadataValue) else None
                 )
-            case ShareGroupCurrentMemberAssignmentKey():
+            case messages.ShareGroupTargetAssignmentMemberKey():
+                self.replay_target(
+                    key.member_id, value if isinstance(value, messages.ShareGroupTargetAssignmentMemberValue) else None
+                )
+            case messages.ShareGroupCurrentMemberAssignmentKey():
                 self._replay_current(key.member_id, value)
-            case ShareGroupStatePartitionMetadataKey():
+            case messages.ShareGroupStatePartitionMetadataKey():
                 self._replay_states(value)
 
     def _replay_member(self, member_id: str, value: Message | None) -> None:
-        if not isinstance(value, ShareGroupMemberMetadataValue):
+        if not isinstance(value, messages.ShareGroupMemberMetadataValue):
             self.members.remove(member_id)
             return
         before = self.members.get(member_id) or ShareMember(member_id)
@@ -174,14 +157,14 @@ class ShareGroup(ModernGroup[ShareMember]):
         )
 
     def _replay_epoch(self, value: Message | None) -> None:
-        if isinstance(value, ShareGroupMetadataValue):
+        if isinstance(value, messages.ShareGroupMetadataValue):
             self.group_epoch, self.metadata_hash = value.epoch, value.metadata_hash
         else:
             self.replay_end()
 
     def _replay_current(self, member_id: str, value: Message | None) -> None:
         before = self.members.get(member_id)
-        if isinstance(value, ShareGroupCurrentMemberAssignmentValue):
+        if isinstance(value, messages.ShareGroupCurrentMemberAssignmentValue):
             self.members.update(
                 (before or ShareMember(member_id))._replace(
                     member_epoch=value.member_epoch,
@@ -194,7 +177,7 @@ class ShareGroup(ModernGroup[ShareMember]):
             self.members.update(before._replace(member_epoch=LEAVING, previous_member_epoch=LEAVING, assigned={}))
 
     def _replay_states(self, value: Message | None) -> None:
-        if not isinstance(value, ShareGroupStatePartitionMetadataValue):
+        if not isinstance(value, messages.ShareGroupStatePartitionMetadataValue):
             self.states = None
             return
         now_ms = self.shard.clock.now_ms()
@@ -238,7 +221,7 @@ class ShareGroup(ModernGroup[ShareMember]):
         )
 
 
-def _topics(written: list[TopicPartitionsInfo], now_ms: int) -> StateTopics:
+def _topics(written: list[messages.TopicPartitionsInfo], now_ms: int) -> StateTopics:
     return {topic.topic_id: StateTopic(topic.topic_name, frozenset(topic.partitions), now_ms) for topic in written}
 
 
@@ -255,28 +238,12 @@ def in_subscription(assignment: Assignment, member: ShareMember, node: Node) -> 
 # The share groups of a shard
 
 
-def share_group(group: Group | None, group_id: str) -> ShareGroup:
-    """Return the group with this id. Raises GROUP_ID_NOT_FOUND if there is none, or if it is not a share group."""
-    if group is None:
-        raise KafkaError(Code.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
-    if not isinstance(group, ShareGroup):
-        raise KafkaError(Code.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a share group.")
-    return group
-
-
-def existing_group(shard: Shard, group_id: str) -> ShareGroup:
-    """Return the share group for a heartbeat. The error message differs from that of `share_group`."""
-    if group_id not in shard.groups:
-        raise KafkaError(Code.GROUP_ID_NOT_FOUND, f"Share group {group_id} not found.")
-    return share_group(shard.groups[group_id], group_id)
-
-
 def group_to_join(shard: Shard, group_id: str) -> ShareGroup:
     """Return the share group that a member joins, which becomes a group of the shard with its first record.
 
     Raises GROUP_ID_NOT_FOUND if the id is that of another kind of group, even if that group is empty.
     """
-    return share_group(shard.groups.get(group_id) or ShareGroup(shard, group_id), group_id)
+    return group_of(ShareGroup, shard.groups.get(group_id) or ShareGroup(shard, group_id), group_id)
 
 
 def forget_deleted_topics(shard: Shard) -> None:
@@ -292,18 +259,6 @@ def forget_deleted_topics(shard: Shard) -> None:
                 group.commit([group.with_states(states.without_topics(gone))])
             except KafkaError as error:
                 _LOG.warning("group %s: cannot forget deleted topics: %s", quoted(group.group_id), shown(error))
-
-
-def replay(shard: Shard, version: int, key: bytes, value: bytes | None, batch: Batch) -> None:
-    """Apply a record from the log to the group that it belongs to."""
-    key_type, value_type = KEYS[version]
-    read = key_type.decode(key, version)
-    group = shard.groups.get(read.group_id)
-    if not isinstance(group, ShareGroup):
-        if value is None:  # the group no longer exists
-            return
-        group = shard.groups[read.group_id] = ShareGroup(shard, read.group_id)
-    group.replay(Change(read, None if value is None else value_type.decode(value, 0, 2)))
 
 
 def runs_share_groups(node: Node) -> bool:

@@ -15,7 +15,6 @@ Source: org.apache.kafka.coordinator.group.GroupMetadataManager: shareGroupHeart
 shareGroupFenceMember, maybeCreateInitializeShareGroupStateRequest; ShareGroupAssignmentBuilder.
 """
 
-import logging
 from collections import Counter
 from collections.abc import Iterable
 
@@ -26,7 +25,6 @@ from kafkalet.broker.groups.modern.records import Change
 from kafkalet.broker.groups.modern.timers import Wait
 from kafkalet.broker.groups.modern.topics import topic_ids
 from kafkalet.broker.java_order import order_of_set, order_of_strings
-from kafkalet.broker.quoting import quoted
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 
@@ -35,8 +33,6 @@ from .group import ShareGroup, in_subscription
 from .initialization import Initialization
 from .members import STABLE, ShareMember
 from .states import States
-
-_LOG = logging.getLogger(__name__)
 
 Response = ShareGroupHeartbeatResponse
 
@@ -276,13 +272,5 @@ def schedule_session_timeout(group: ShareGroup, member_id: str) -> None:
 
 
 def _fence_missing(group: ShareGroup, member_id: str) -> None:
-    """Remove a member whose session has timed out."""
-    member = group.members.get(member_id)
-    if member is None:
-        return
-    _LOG.info("group %s: member %s is fenced: its session timed out", quoted(group.group_id), quoted(member_id))
-    try:
-        _fence(group, member)
-    except KafkaError as error:  # no client is waiting for a response, and the next timeout will try again
-        _LOG.warning("group %s: cannot fence member %s: %s", quoted(group.group_id), quoted(member_id), error.code.name)
+    if not group.fence_missing(member_id, "its session timed out", lambda member: _fence(group, member)):
         schedule_session_timeout(group, member_id)
