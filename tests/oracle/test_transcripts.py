@@ -17,7 +17,7 @@ from .apache_kafka import ApacheKafka, missing
 pytestmark = pytest.mark.oracle
 
 PLACES = [(release, security, 1) for security in ("", "acl", "tokens") for release in ("3.9", "4.3", "4.4", "2.8")]
-PLACES += [("3.9", "", 3), ("4.4", "", 3)]
+PLACES += [(release, "", 3) for release in ("3.9", "4.3", "4.4")]
 ALL = [
     pytest.param((release, security, brokers), scenario, id="-".join(filter(None, (release, security, scenario.name))))
     for release, security, brokers in PLACES
