@@ -24,7 +24,7 @@ from kafkalet.testing.cluster import Cluster as SyncCluster
 from kafkalet.testing.connections import ClientConnection
 from kafkalet.testing.faults import Fault as SyncFault
 from kafkalet.testing.group import Group as SyncGroup
-from kafkalet.testing.group import Member
+from kafkalet.testing.group import Member, ShareMember
 from kafkalet.testing.hold import Hold as SyncHold
 from kafkalet.testing.layout import LayoutKind
 from kafkalet.testing.mirror import Begun, Mirror
@@ -36,7 +36,6 @@ from kafkalet.testing.requests import Requests as SyncRequests
 from kafkalet.testing.security import Acls as SyncAcls
 from kafkalet.testing.security import Users as SyncUsers
 from kafkalet.testing.share_group import ShareGroup as SyncShareGroup
-from kafkalet.testing.share_group import ShareMember
 from kafkalet.testing.share_records import ShareRecord, ShareState
 from kafkalet.testing.snapshot import Snapshot
 from kafkalet.testing.topic import Since, TopicMark, Where
@@ -367,15 +366,16 @@ class Group(Mirror):
     @overload
     async def committed(self, topic: str, partition: int) -> int | None: ...
     async def delete(self) -> None:
-        """Delete the group and its offsets.
+        """Delete the group with its offsets, or with the state of its records.
 
         Raises KafkaError with GROUP_ID_NOT_FOUND if it does not exist, and NON_EMPTY_GROUP if it has members.
         """
-    async def evict(self, member_id: str) -> Group:
+    async def evict(self, member_id: str) -> Self:
         """Remove a member, given its member id or its `group.instance.id`, as if its session had timed out.
 
-        The other members get its partitions. A client that is still alive notices with its next heartbeat, and joins
-        again as a new member. Raises ValueError if there is no such member.
+        The other members get its partitions. Records that it has acquired in a share group stay locked until the locks
+        expire or its connection closes. A client that is still alive notices with its next heartbeat, and joins again
+        as a new member. Raises ValueError if there is no such member.
         """
     @property
     def lag(self) -> int:
@@ -413,40 +413,44 @@ class Group(Mirror):
         partition: int | None = None,
         *,
         timestamp: Time | None = None,
-    ) -> Group:
+    ) -> Self:
         """Commit other offsets, as `kafka-consumer-groups --reset-offsets` does. The group must have no members.
 
         The new offset is `offset`, the earliest or latest offset, or that of the first record at or after a time: a
-        datetime, or `timestamp` in milliseconds since 1970. By default, the offsets of all partitions with a committed
-        offset change; otherwise those of a topic or of one partition. A given offset is committed even if it is
-        out of range. The group is created if it does not exist.
+        datetime, or `timestamp` in milliseconds since 1970. By default, the offsets of all partitions with an offset of
+        the group change; otherwise those of a topic or of one partition. A given offset is committed even if it is out
+        of range. The group is created if it does not exist.
+
+        In a share group, these are the start offsets, as for `kafka-share-groups --reset-offsets`: all records at or
+        after them are delivered again, with new delivery counts.
 
         Raises KafkaError with NON_EMPTY_GROUP if the group has members.
         """
     @property
     def state(self) -> str:
-        """The state of the group: "Empty", "PreparingRebalance", "CompletingRebalance" or "Stable".
+        """The state of the group, as named by Kafka: "Empty", or "Stable" if all members have their partitions.
 
-        A group with the consumer protocol may also be "Assigning" or "Reconciling". A group that does not exist is
-        "Dead".
+        A classic group may also be "PreparingRebalance" or "CompletingRebalance", a group with the consumer protocol
+        "Assigning" or "Reconciling". A group that does not exist is "Dead".
         """
     async def wait_for_commit(self, topic: str, partition: int, offset: int, timeout: float | None = None) -> int:
         """Wait until the committed offset of a partition is at least `offset`, and return it.
 
         Raises AssertionError after `timeout` seconds (by default `cluster.timeout`).
         """
-    async def wait_for_lag(self, lag: int = 0, timeout: float | None = None) -> Group:
-        """Wait until the group has processed and committed all records but `lag`.
+    async def wait_for_lag(self, lag: int = 0, timeout: float | None = None) -> Self:
+        """Wait until the group has processed all records but `lag`: committed them or, in a share group, ended their
+        deliveries.
 
         The wait continues while the group does not exist or rebalances, or a partition has no leader. Raises
         AssertionError after `timeout` seconds (by default `cluster.timeout`), with the members, offsets and lag.
         """
-    async def wait_until_stable(self, members: int | None = None, timeout: float | None = None) -> Group:
+    async def wait_until_stable(self, members: int | None = None, timeout: float | None = None) -> Self:
         """Wait until the group has this number of members (by default at least one), all with their assignments.
 
-        With the consumer protocol, members release and get partitions with their next heartbeats, every 5 seconds
-        unless the broker properties `group.consumer.heartbeat.interval.ms` and
-        `group.consumer.min.heartbeat.interval.ms` are smaller.
+        Except in classic groups, members release and get partitions with their next heartbeats, every 5 seconds unless
+        the broker properties `group.consumer.heartbeat.interval.ms` and `group.consumer.min.heartbeat.interval.ms`, or
+        `group.share.heartbeat.interval.ms` for share groups, are smaller.
 
         Raises AssertionError after `timeout` seconds (by default `cluster.timeout`).
         """
@@ -475,12 +479,12 @@ class ShareGroup(Mirror):
         """
     def deliveries(self, topic: str, partition: int, offset: int) -> int:
         """Return how often a record was delivered; 0 if it was not delivered yet, or does not exist."""
-    async def evict(self, member_id: str) -> ShareGroup:
-        """Remove a member, as if its session had timed out. The other members get its partitions.
+    async def evict(self, member_id: str) -> Self:
+        """Remove a member, given its member id or its `group.instance.id`, as if its session had timed out.
 
-        The records that it has acquired stay locked until the locks expire (`expire_locks`) or its connection closes. A
-        client that is still alive notices with its next heartbeat, and joins again. Raises ValueError if there is no
-        such member.
+        The other members get its partitions. Records that it has acquired in a share group stay locked until the locks
+        expire or its connection closes. A client that is still alive notices with its next heartbeat, and joins again
+        as a new member. Raises ValueError if there is no such member.
         """
     async def expire_locks(self, topic: str | None = None, *, member_id: str | None = None) -> int:
         """Expire acquisition locks now, as if share.record.lock.duration.ms had passed. Return how many there were.
@@ -515,13 +519,16 @@ class ShareGroup(Mirror):
         partition: int | None = None,
         *,
         timestamp: Time | None = None,
-    ) -> ShareGroup:
-        """Set other start offsets, as `kafka-share-groups --reset-offsets` does. The group must have no members.
+    ) -> Self:
+        """Commit other offsets, as `kafka-consumer-groups --reset-offsets` does. The group must have no members.
 
         The new offset is `offset`, the earliest or latest offset, or that of the first record at or after a time: a
-        datetime, or `timestamp` in milliseconds since 1970. By default, all partitions that the group has consumed
-        change; otherwise those of a topic, or one partition. All records at or after the new offset are delivered
-        again, with new delivery counts. The group is created if it does not exist.
+        datetime, or `timestamp` in milliseconds since 1970. By default, the offsets of all partitions with an offset of
+        the group change; otherwise those of a topic or of one partition. A given offset is committed even if it is out
+        of range. The group is created if it does not exist.
+
+        In a share group, these are the start offsets, as for `kafka-share-groups --reset-offsets`: all records at or
+        after them are delivered again, with new delivery counts.
 
         Raises KafkaError with NON_EMPTY_GROUP if the group has members.
         """
@@ -535,7 +542,11 @@ class ShareGroup(Mirror):
         """The start offsets by (topic, partition)."""
     @property
     def state(self) -> str:
-        """The state of the group: "Empty", "Stable" if it has members, or "Dead" if it does not exist."""
+        """The state of the group, as named by Kafka: "Empty", or "Stable" if all members have their partitions.
+
+        A classic group may also be "PreparingRebalance" or "CompletingRebalance", a group with the consumer protocol
+        "Assigning" or "Reconciling". A group that does not exist is "Dead".
+        """
     async def wait_for(
         self,
         *,
@@ -550,17 +561,19 @@ class ShareGroup(Mirror):
 
         Raises AssertionError after `timeout` seconds (by default `cluster.timeout`), with the members and records.
         """
-    async def wait_for_lag(self, lag: int = 0, timeout: float | None = None) -> ShareGroup:
-        """Wait until the deliveries of all records but `lag` have ended.
+    async def wait_for_lag(self, lag: int = 0, timeout: float | None = None) -> Self:
+        """Wait until the group has processed all records but `lag`: committed them or, in a share group, ended their
+        deliveries.
 
-        The wait continues while the group does not exist, or partitions are not assigned or have no leader. Raises
-        AssertionError after `timeout` seconds (by default `cluster.timeout`), with the members and records.
+        The wait continues while the group does not exist or rebalances, or a partition has no leader. Raises
+        AssertionError after `timeout` seconds (by default `cluster.timeout`), with the members, offsets and lag.
         """
-    async def wait_until_stable(self, members: int | None = None, timeout: float | None = None) -> ShareGroup:
-        """Wait until the group has this number of members (by default at least one), and all partitions are assigned.
+    async def wait_until_stable(self, members: int | None = None, timeout: float | None = None) -> Self:
+        """Wait until the group has this number of members (by default at least one), all with their assignments.
 
-        Members get partitions with their next heartbeats, every 5 seconds unless the broker property
-        `group.share.heartbeat.interval.ms` is smaller.
+        Except in classic groups, members release and get partitions with their next heartbeats, every 5 seconds unless
+        the broker properties `group.consumer.heartbeat.interval.ms` and `group.consumer.min.heartbeat.interval.ms`, or
+        `group.share.heartbeat.interval.ms` for share groups, are smaller.
 
         Raises AssertionError after `timeout` seconds (by default `cluster.timeout`).
         """

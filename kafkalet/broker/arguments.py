@@ -7,11 +7,14 @@ TypeError, and an invalid value raises ValueError; the message contains the valu
 """
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TypeVar
 
 from kafkalet.properties import as_text
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.units import counted
+
+T = TypeVar("T")
 
 DataDir = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 """A data directory, or several."""
@@ -46,6 +49,19 @@ def number(what: str, value: int) -> int:
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{what} must be an int, not {shown(value)}")
     return value.__index__()
+
+
+def at_least(least: int, what: str, value: int) -> int:
+    """Return `value` if it is an int of at least `least`, else raise TypeError or ValueError."""
+    if number(what, value) < least:
+        raise ValueError(f"{what} is {value}; it must be at least {least}")
+    return value.__index__()
+
+
+def optional(check: Callable[[str, T], T], what: str, value: T | None) -> None:
+    """Check a value unless it is None."""
+    if value is not None:
+        check(what, value)
 
 
 def seconds(what: str, value: float) -> float:
@@ -136,6 +152,13 @@ def properties(what: str, given: Mapping[str, PropertyValue] | None) -> dict[str
     if not isinstance(given, Mapping):
         raise TypeError(f'{what} must be a dict of properties, as in {{"retention.ms": "1000"}}, not {shown(given)}')
     return {text(f"the name of a property in {what}", name): _value(what, name, given[name]) for name in given}
+
+
+def changes(what: str, given: Mapping[str, PropertyValue | None]) -> dict[str, str | None]:
+    """Return changes of properties, where None removes one."""
+    items = given.items() if isinstance(given, Mapping) else properties(what, given).items()
+    values = properties(what, {name: value for name, value in items if value is not None})
+    return {**{name: None for name, _ in items}, **values}
 
 
 def broker_properties(given: BrokerProperties | None) -> tuple[dict[str, str], dict[int, dict[str, str]]]:

@@ -73,13 +73,8 @@ def record_json(record: Record, encoding: str) -> Json:
         "key_encoding": key_encoding,
         "value": value,
         "value_encoding": value_encoding,
-        "headers": [_header_json(name, header, encoding) for name, header in record.headers.pairs],
+        "headers": [HEADER.of((name, *written(header, encoding))) for name, header in record.headers.pairs],
     }
-
-
-def _header_json(name: str, value: bytes | None, encoding: str) -> Json:
-    text, value_encoding = written(value, encoding)
-    return {"name": name, "value": text, "value_encoding": value_encoding}
 
 
 def written(data: bytes | None, encoding: str) -> tuple[str | None, str]:

@@ -1,7 +1,8 @@
 """The shapes of JSON values: declared once, used to check requests and to describe them in the OpenAPI document.
 
-A shape checks a value (`check`), reads it from a query string (`read`) and describes itself as JSON Schema (`schema`).
-Both functions raise Malformed, whose message names the field, its value and what is allowed.
+A shape checks a value (`check`), reads it from a query string (`read`), makes it of a value of the test kit (`of`), and
+describes itself as JSON Schema (`schema`). The first two raise Malformed, whose message names the field, its value and
+what is allowed.
 """
 
 from __future__ import annotations
@@ -34,6 +35,10 @@ class Shape:
     def read(self, text: str, where: str) -> Json:
         """Return the value of a query parameter."""
         return self.check(text, where)
+
+    def of(self, value: Any, /) -> Json:
+        """Return a value of the test kit as JSON."""
+        return value
 
     def schema(self) -> dict[str, Json]:
         """Return the JSON Schema (2020-12) of the shape."""
@@ -166,6 +171,9 @@ class Nullable(Shape):
     def read(self, text: str, where: str) -> Json:
         return self.shape.read(text, where)
 
+    def of(self, value: Any, /) -> Json:
+        return None if value is None else self.shape.of(value)
+
     def schema(self) -> dict[str, Json]:
         inner = self.shape.schema()
         if "type" not in inner:
@@ -196,6 +204,9 @@ class ListOf(Shape):
     def read(self, text: str, where: str) -> list[Json]:
         parts = [part.strip() for part in text.split(",") if part.strip()]
         return self.check([self.shape.read(part, where) for part in parts], where)
+
+    def of(self, value: Any, /) -> list[Json]:
+        return [self.shape.of(each) for each in (sorted(value) if isinstance(value, frozenset) else value)]
 
     def schema(self) -> dict[str, Json]:
         least = {"minItems": self.least} if self.least else {}
@@ -308,6 +319,15 @@ class Object(Shape):
 
     def schema(self) -> dict[str, Json]:
         return {"$ref": f"#/components/schemas/{self.name}"}
+
+    def of(self, value: Any, /, **given: Any) -> dict[str, Json]:
+        """Return an object with the attributes of a value or the items of a tuple. `given` replaces attributes."""
+        if type(value) is tuple:
+            given = dict(zip(self.fields, value, strict=True))
+        return {
+            name: field.shape.of(given[name] if name in given else getattr(value, name))
+            for name, field in self.fields.items()
+        }
 
     def definition(self) -> dict[str, Json]:
         """Return the schema of the component."""

@@ -19,6 +19,8 @@ PARTITIONS_PER_TURN = 200
 _OFFSET = Nullable(Integer(0))
 _WITHOUT_LEADER = " null while the partition has no leader."
 
+OF_A_LOG = ("log_start_offset", "last_stable_offset", "high_watermark", "log_end_offset", "size_bytes")
+
 BROKER = Object(
     "Broker",
     "A broker of the cluster.",
@@ -111,11 +113,7 @@ def partition(server: Server, name: str, state: PartitionState) -> Json:
         "replicas": list(state.replicas),
         "isr": list(state.isr),
         "offline_replicas": server.leadership.offline_replicas(name, state),
-        "log_start_offset": None if log is None else log.log_start_offset,
-        "last_stable_offset": None if log is None else log.last_stable_offset,
-        "high_watermark": None if log is None else log.high_watermark,
-        "log_end_offset": None if log is None else log.log_end_offset,
-        "size_bytes": None if log is None else log.size_bytes,
+        **{name: None if log is None else getattr(log, name) for name in OF_A_LOG},
     }
 
 

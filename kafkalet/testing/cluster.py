@@ -216,13 +216,18 @@ class Cluster(EmbeddedCluster):
         """Return the consumer groups, by id. Those on a stopped broker without another replica are left out."""
         from .group import Group, group_ids
 
-        return [Group(self, group_id) for group_id in sorted(self._server.call(lambda: group_ids(self)))]
+        return [
+            Group(self, group_id) for group_id in sorted(self._server.call(lambda: group_ids(self, is_share=False)))
+        ]
 
     def share_groups(self) -> list[ShareGroup]:
         """Return the share groups, by id, like `groups`."""
-        from .share_group import ShareGroup, share_group_ids
+        from .group import group_ids
+        from .share_group import ShareGroup
 
-        return [ShareGroup(self, group_id) for group_id in sorted(self._server.call(lambda: share_group_ids(self)))]
+        return [
+            ShareGroup(self, group_id) for group_id in sorted(self._server.call(lambda: group_ids(self, is_share=True)))
+        ]
 
     def transactions(self) -> list[Transaction]:
         """Return the transactions of all transactional ids, by id, like `groups`."""

@@ -146,3 +146,14 @@ class _AbortedProducers:
         if batch.is_control and batch.count > 0 and control_type(batch.records()[0]) is ControlType.ABORT:
             self._producers.discard(batch.producer_id)
         return True
+
+
+def offset_at(cluster: EmbeddedCluster, place: tuple[str, int], time_ms: int) -> int:
+    """Return the offset of the first record at or after a time, or the high watermark. Runs in the event loop."""
+    from kafkalet.tasks.task import finish
+
+    leader = cluster._server.leadership.leader_of(*place)
+    found = finish(leader.offset_for(time_ms, StorageIsolation.HIGH_WATERMARK, None, True))
+    if found is None or found.offset < 0:  # all records are older
+        return leader.log.high_watermark
+    return found.offset

@@ -109,8 +109,7 @@ def _logs(cluster: EmbeddedCluster) -> list[str]:
 
 
 def _groups(cluster: EmbeddedCluster) -> list[str]:
-    from .group import all_shards, see
-    from .share_group import see_share_group, share_group_of
+    from .group import all_shards, is_share_group, see
 
     groups = [
         (group.is_empty, group_id, shard) for shard in all_shards(cluster) for group_id, group in shard.groups.items()
@@ -120,15 +119,11 @@ def _groups(cluster: EmbeddedCluster) -> list[str]:
     for at, (_, group_id, shard) in enumerate(groups):
         if len(lines) >= MOST_LINES:  # the lag of many groups takes long
             return [*lines[: MOST_LINES - 1], f"... {len(groups) - at} more groups"]
-        if share_group_of(shard, group_id) is not None:
-            share = see_share_group(cluster, shard, group_id)
-            kind, state, clients = "share group, ", share.state, [member.client_id for member in share.members]
-            positions = [*share.unknown, *map(str, share.places)]
-        else:
-            seen = see(cluster, shard, group_id)
-            kind, state, clients = "", seen.state, [member.client_id for member in seen.members]
-            positions = [str(each) for each in seen.lags]
-        lines.append(f"{group_id}: {kind}{state}, members: {', '.join(clients) or 'none'}")
+        is_share = is_share_group(shard.groups[group_id])
+        seen = see(cluster, shard, group_id, is_share=is_share)
+        clients = ", ".join(member.client_id for member in seen.members) or "none"
+        positions = [str(each) for each in (*seen.unknown, *seen.positions)]
+        lines.append(f"{group_id}: {'share group, ' if is_share else ''}{seen.state}, members: {clients}")
         lines += [f"  {position}" for position in limited(positions, MOST_LAGS)]
     return lines
 

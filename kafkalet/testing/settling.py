@@ -25,13 +25,12 @@ from typing import TYPE_CHECKING
 from kafkalet.broker import arguments
 
 from .clients import MOST_LINES
-from .group import Seen, all_shards, described, find_shard, see
+from .group import all_shards, described, find_shard, is_share_group, see
 from .reading import without_leader
-from .share_group import SeenShareGroup, see_share_group, share_group_of
-from .share_group import described as share_group_lines
 from .waiting import timeout_s, wait
 
 if TYPE_CHECKING:
+    from kafkalet.broker.groups.shard import Shard
     from kafkalet.embedded import EmbeddedCluster
 
 Groups = bool | Collection[str]
@@ -149,36 +148,27 @@ def _groups(cluster: EmbeddedCluster, names: Collection[str] | None) -> Iterator
         yield from _leaderless(cluster, CONSUMER_OFFSETS.name)
         for shard in all_shards(cluster):
             for group_id, group in list(shard.groups.items()):
-                if group.is_empty:
-                    continue
-                if share_group_of(shard, group_id) is not None:
-                    yield from _share_group(group_id, see_share_group(cluster, shard, group_id))
-                else:
-                    yield from _group(group_id, see(cluster, shard, group_id), only_assigned=True)
+                if not group.is_empty:
+                    yield from _group(cluster, shard, group_id, only_assigned=True)
         return
     for group_id in names:
         found = find_shard(cluster, group_id)
-        if found is not None and share_group_of(found, group_id) is not None:
-            yield from _share_group(group_id, see_share_group(cluster, found, group_id))
-            continue
-        seen = None if found is None else see(cluster, found, group_id)
-        if seen is None or seen.state == "Dead":
-            yield f"group {group_id}: does not exist"
+        if found is not None:
+            yield from _group(cluster, found, group_id, only_assigned=False)
         else:
-            yield from _group(group_id, seen, only_assigned=False)
+            yield f"group {group_id}: does not exist"
 
 
-def _share_group(group_id: str, seen: SeenShareGroup) -> Iterator[str]:
-    behind = [each for each in seen.places if each.lag]
-    if behind or seen.unknown or not seen.is_settled:
-        lines = share_group_lines(seen._replace(places=behind))
-        yield "\n  ".join([f"share group {group_id}: {seen.state}, lag {seen.lag}", *lines])
-
-
-def _group(group_id: str, seen: Seen, *, only_assigned: bool) -> Iterator[str]:
-    lags = [each for each in seen.lags if each.is_current or not only_assigned]
-    behind = [each for each in lags if each.lag]
+def _group(cluster: EmbeddedCluster, shard: Shard, group_id: str, *, only_assigned: bool) -> Iterator[str]:
+    group = shard.groups.get(group_id)
+    is_share = group is not None and is_share_group(group)
+    seen = see(cluster, shard, group_id, is_share=is_share)
+    if group is None:
+        yield f"group {group_id}: does not exist"
+        return
+    behind = [each for each in seen.positions if each.lag and (each.is_current or not only_assigned)]
     unknown = [each for each in seen.unknown if each.is_current or not only_assigned]
-    if behind or unknown or seen.state not in ("Stable", "Empty"):
-        lines = described(seen._replace(lags=behind, unknown=unknown))
-        yield "\n  ".join([f"group {group_id}: {seen.state}, lag {sum(each.lag for each in behind)}", *lines])
+    if behind or unknown or not seen.is_settled:
+        behind_only = seen._replace(positions=behind, unknown=unknown)
+        title = f"{'share ' if is_share else ''}group {group_id}"
+        yield "\n  ".join([f"{title}: {seen.state}, lag {behind_only.lag}", *described(behind_only)])

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
+from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.storage.values import Isolation
 from kafkalet.suggestions import did_you_mean
 from kafkalet.units import counted
 
-from .group import offset_at
-from .reading import PartitionReader
+from .lag import UnknownLag
+from .reading import PartitionReader, offset_at
 from .record import Record
 
 if TYPE_CHECKING:
@@ -97,18 +98,23 @@ class SharePlace(NamedTuple):
     partition: int
     start_offset: int | None
     """None until the first fetch, which decides on it (share.auto.offset.reset)."""
-    high_watermark: int
+    end: int
+    """The high watermark."""
     completed: int
     """The number of records at or above the start offset whose delivery has ended."""
     lag: int
     runs: list[ShareRun]
     """All records that the group has consumed or can consume, by offset."""
+    is_current: bool = True
+
+    def count(self, state: ShareState) -> int:
+        """Return the number of records in a state."""
+        return sum(run.size for run in self.runs if run.state == state)
 
     def __str__(self) -> str:
         start = "not started" if self.start_offset is None else f"start offset {self.start_offset}"
-        counts = {state: sum(run.size for run in self.runs if run.state == state) for state in STATES}
-        shown = "".join(f", {count} {state}" for state, count in counts.items() if count)
-        return f"{self.topic}-{self.partition}: {start}, end {self.high_watermark}, lag {self.lag}{shown}"
+        shown = "".join(f", {count} {state}" for state in STATES if (count := self.count(state)))
+        return f"{self.topic}-{self.partition}: {start}, end {self.end}, lag {self.lag}{shown}"
 
 
 def checked_state(state: str | None) -> ShareState | None:
@@ -150,6 +156,21 @@ def records_of(cluster: EmbeddedCluster, place: SharePlace, state: ShareState | 
 def persister(cluster: EmbeddedCluster) -> SharePersister:
     """Return the access to the state of share partitions. All running brokers have the same."""
     return next(iter(cluster._server.brokers.values())).share_state
+
+
+def see_places(
+    cluster: EmbeddedCluster, group_id: str, places: Iterable[tuple[str, int]]
+) -> tuple[list[SharePlace], list[UnknownLag]]:
+    """Return the state of partitions, and the partitions in which it is unknown."""
+    found: list[SharePlace] = []
+    unknown: list[UnknownLag] = []
+    for place in places:
+        try:
+            found.append(see_place(cluster, group_id, *place))
+        except KafkaError as error:
+            if error.code is not Code.UNKNOWN_TOPIC_OR_PARTITION:
+                unknown.append(UnknownLag(*place, is_current=True))
+    return found, unknown
 
 
 def see_place(cluster: EmbeddedCluster, group_id: str, topic: str, index: int) -> SharePlace:

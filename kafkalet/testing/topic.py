@@ -251,16 +251,13 @@ class Topic:
 
         Raises KafkaError with INVALID_CONFIG, and changes nothing, if a property is unknown or a value is invalid.
         """
-        what = f"the config of topic {self.name}"
-        given = config if isinstance(config, Mapping) else arguments.properties(what, config)
-        wanted = arguments.properties(what, {name: value for name, value in given.items() if value is not None})
+        changes = arguments.changes(f"the config of topic {self.name}", config)
         server = self._cluster._server
 
         def configure() -> None:
             topic = server.metadata.existing_topic(self.name)
-            removed = given.keys() - wanted.keys()
-            changed = {name: value for name, value in {**topic.config, **wanted}.items() if name not in removed}
-            check_property_names(wanted, server.config)
+            changed = {name: value for name, value in {**topic.config, **changes}.items() if value is not None}
+            check_property_names([name for name in changed if name in changes], server.config)
             check_config(changed, server.config)
             server.controller.change_config(topic, changed)
 

@@ -248,7 +248,7 @@ class OpenTransaction:
         from kafkalet.broker.cluster.state_topics import CONSUMER_OFFSETS, partition_of
         from kafkalet.broker.groups.administration import add_offsets_to_transaction
 
-        from .group import find_shard
+        from .group import shard_of
 
         producer = self._open()
         checked = _checked_offsets(arguments.text("the id of a group", group_id), offsets)
@@ -263,10 +263,7 @@ class OpenTransaction:
         self._add(server.call(place))
 
         def append() -> None:
-            shard = find_shard(self._cluster, group_id)
-            if shard is None:
-                raise KafkaError(Code.COORDINATOR_NOT_AVAILABLE, f"no broker coordinates group {group_id}")
-            add_offsets_to_transaction(shard, group_id, checked, *producer)
+            add_offsets_to_transaction(shard_of(self._cluster, group_id), group_id, checked, *producer)
 
         server.call(append)
         return self

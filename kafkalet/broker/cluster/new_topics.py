@@ -125,7 +125,7 @@ def check_config(given: Mapping[str, str], config: BrokerConfig) -> None:
         raise KafkaError(Code.INVALID_CONFIG, str(error)) from error
 
 
-def check_property_names(given: Mapping[str, str], config: BrokerConfig) -> None:
+def check_property_names(given: Iterable[str], config: BrokerConfig) -> None:
     """Raise INVALID_CONFIG, with the closest name, if a property is unknown. Kafka's message has only the first part.
 
     Tests and options name topics; for clients, `check_config` has Kafka's message.

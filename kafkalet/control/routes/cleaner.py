@@ -50,10 +50,10 @@ def run_cleaner(
     ] = False,
 ) -> Json:
     """Compact all logs that are due, by Kafka's rules and the clock of the brokers."""
-    return {"cleaned": [each._asdict() for each in call.cluster.run_cleaner(roll=roll)]}
+    return {"cleaned": [CLEANED.of(each) for each in call.cluster.run_cleaner(roll=roll)]}
 
 
 @routes.post("/v1/retention/run", response=RETENTION_RESULT)
 def run_retention(call: Call) -> Json:
     """Delete all expired segments, by the clock of the brokers."""
-    return {"retained": [each._asdict() for each in call.cluster.run_retention()]}
+    return {"retained": [RETAINED.of(each) for each in call.cluster.run_retention()]}

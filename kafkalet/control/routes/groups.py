@@ -19,15 +19,25 @@ from kafkalet.control.shapes import (
     Text,
 )
 from kafkalet.protocol.errors import Code, KafkaError
-from kafkalet.testing.group import DEAD, find_shard, group_ids, see
+from kafkalet.testing.group import DEAD, NOTHING, Seen, find_shard, group_ids, see
 
 if TYPE_CHECKING:
     from kafkalet.testing.cluster import Cluster
-    from kafkalet.testing.group import Seen
 
 routes = Routes("groups", "Consumer groups of both protocols.")
 
 GroupId = Annotated[str, "The id of the group."]
+NewOffset = Annotated[
+    Json | None,
+    AnyOf([Integer(0), Text("earliest", "latest")], lambda value: int(isinstance(value, str))),
+    "An offset, `earliest` or `latest`.",
+]
+NewTime = Annotated[
+    Int64 | None, "Milliseconds since 1970 (UTC): move to the first record with this timestamp or a later one."
+]
+OnlyPartition = Annotated[Int32 | None, "The partition. The default is all of the topic."]
+Lag = Annotated[Int64, "The largest lag."]
+MemberCount = Annotated[int | None, Integer(1, INT32_MAX), "The number of members. The default is at least one."]
 PLACE = Object(
     "TopicPartition",
     "A partition of a topic.",
@@ -67,48 +77,25 @@ GROUPS = Object("Groups", "The groups.", Field("groups", ListOf(GROUP), "The gro
 
 def read_groups(cluster: Cluster) -> list[Json]:
     """Return all groups by id. May be called from any thread; each turn of the event loop reads one group."""
-    ids = cluster._server.call(lambda: sorted(set(group_ids(cluster))))
-    return [group for group_id in ids if (group := read_group(cluster, group_id)) is not None]
+    found = (
+        (group_id, seen_group(cluster, group_id, is_share=False)) for group_id in group_ids(cluster, is_share=False)
+    )
+    return [_json(group_id, seen) for group_id, seen in found if seen is not None]
 
 
-def read_group(cluster: Cluster, group_id: str) -> Json | None:
-    """Return a group, or None if it does not exist."""
+def seen_group(cluster: Cluster, group_id: str, *, is_share: bool) -> Seen | None:
+    """Return a group with its members and lag, or None if it does not exist."""
 
-    def look() -> Seen | None:
+    def look() -> Seen:
         shard = find_shard(cluster, group_id)
-        return None if shard is None else see(cluster, shard, group_id)
+        return NOTHING if shard is None else see(cluster, shard, group_id, is_share=is_share)
 
     seen = cluster._server.call(look)
-    if seen is None or seen.state == DEAD:
-        return None
-    return {
-        "group_id": group_id,
-        "state": seen.state,
-        "protocol": seen.protocol,
-        "members": [
-            {
-                "member_id": member.member_id,
-                "client_id": member.client_id,
-                "host": member.host,
-                "instance_id": member.instance_id,
-                "assignment": [
-                    {"topic": topic, "partition": partition} for topic, partition in sorted(member.assignment)
-                ],
-            }
-            for member in seen.members
-        ],
-        "offsets": [
-            {
-                "topic": each.topic,
-                "partition": each.partition,
-                "committed": each.committed,
-                "end": each.end,
-                "lag": each.lag,
-            }
-            for each in seen.lags
-        ],
-        "lag": sum(each.lag for each in seen.lags),
-    }
+    return None if seen.state == DEAD else seen
+
+
+def _json(group_id: str, seen: Seen) -> Json:
+    return GROUP.of(seen, group_id=group_id, offsets=seen.positions)
 
 
 @routes.get("/v1/groups", response=GROUPS)
@@ -120,10 +107,10 @@ def list_groups(call: Call) -> Json:
 @routes.get("/v1/groups/{group_id}", response=GROUP)
 def get_group(call: Call, group_id: GroupId) -> Json:
     """Return a consumer group with its members and lag."""
-    found = read_group(call.cluster, group_id)
-    if found is None:
+    seen = seen_group(call.cluster, group_id, is_share=False)
+    if seen is None:
         raise KafkaError(Code.GROUP_ID_NOT_FOUND, f"group {group_id} does not exist")
-    return found
+    return _json(group_id, seen)
 
 
 @routes.delete("/v1/groups/{group_id}")
@@ -152,43 +139,33 @@ def rebalance_group(call: Call, group_id: GroupId) -> Json:
 def seek_group(
     call: Call,
     group_id: GroupId,
-    offset: Annotated[
-        Json | None,
-        AnyOf([Integer(0), Text("earliest", "latest")], lambda value: int(isinstance(value, str))),
-        "An offset, `earliest` or `latest`.",
-    ] = None,
-    timestamp: Annotated[
-        Int64 | None, "Milliseconds since 1970 (UTC): move to the first record with this timestamp or a later one."
-    ] = None,
+    offset: NewOffset = None,
+    timestamp: NewTime = None,
     topic: Annotated[str | None, "The topic. The default is every partition with a committed offset."] = None,
-    partition: Annotated[Int32 | None, "The partition. The default is all of the topic."] = None,
+    partition: OnlyPartition = None,
 ) -> Json:
     """Commit other offsets for a group without members. The group is created if it does not exist."""
+    check_seek(offset, timestamp, topic, partition)
+    call.cluster.group(group_id).seek(offset, topic, partition, timestamp=timestamp)
+    return get_group(call, group_id)
+
+
+def check_seek(offset: Json, timestamp: int | None, topic: str | None, partition: int | None) -> None:
     if (offset is None) == (timestamp is None):
         raise ValueError("give either offset or timestamp")
     if partition is not None and topic is None:
         raise ValueError(f"partition is {partition}, but no topic is given; give both")
-    group = call.cluster.group(group_id)
-    group.seek(offset, topic, partition, timestamp=timestamp)
-    return get_group(call, group_id)
 
 
 @routes.post("/v1/groups/{group_id}/wait-for-lag", "A lag to wait for.", response=GROUP, waits=True)
-def wait_for_lag(
-    call: Call, group_id: GroupId, lag: Annotated[Int64, "The largest lag."] = 0, timeout: Timeout = None
-) -> Json:
+def wait_for_lag(call: Call, group_id: GroupId, lag: Lag = 0, timeout: Timeout = None) -> Json:
     """Wait until the lag of a group is at most `lag`."""
     call.cluster.group(group_id).wait_for_lag(lag, timeout)
     return get_group(call, group_id)
 
 
 @routes.post("/v1/groups/{group_id}/wait-until-stable", "Members to wait for.", response=GROUP, waits=True)
-def wait_until_stable(
-    call: Call,
-    group_id: GroupId,
-    members: Annotated[int | None, Integer(1, INT32_MAX), "The number of members. The default is at least one."] = None,
-    timeout: Timeout = None,
-) -> Json:
+def wait_until_stable(call: Call, group_id: GroupId, members: MemberCount = None, timeout: Timeout = None) -> Json:
     """Wait until a group has a number of members, all with their assignments."""
     call.cluster.group(group_id).wait_until_stable(members, timeout)
     return get_group(call, group_id)
@@ -205,8 +182,7 @@ def wait_for_commit(
     timeout: Timeout = None,
 ) -> Json:
     """Wait until the committed offset of a partition is at least `offset`."""
-    group = call.cluster.group(group_id)
-    group.wait_for_commit(topic, partition, offset, timeout)
+    call.cluster.group(group_id).wait_for_commit(topic, partition, offset, timeout)
     return get_group(call, group_id)
 
 

@@ -104,27 +104,15 @@ def _batches(log: Log, offset: int, limit: int) -> Json:
 
 
 def _batch(segment: Segment, position: int, head: Batch) -> Json:
-    return {
-        "base_offset": head.base_offset,
-        "last_offset": head.last_offset,
-        "count": head.count,
-        "segment": segment.base_offset,
-        "position": position,
-        "size_bytes": head.size,
-        "magic": head.magic,
-        "crc": head.crc,
-        "compression": _compression(head),
-        "leader_epoch": head.leader_epoch,
-        "timestamp_type": head.timestamp_type.name,
-        "base_timestamp": head.base_timestamp,
-        "max_timestamp": head.max_timestamp,
-        "producer_id": head.producer_id,
-        "producer_epoch": head.producer_epoch,
-        "base_sequence": head.base_sequence,
-        "is_transactional": head.is_transactional,
-        "is_control": head.is_control,
-        "control_type": _control_type(segment, position, head) if head.is_control and head.count else None,
-    }
+    return BATCH.of(
+        head,
+        segment=segment.base_offset,
+        position=position,
+        size_bytes=head.size,
+        compression=_compression(head),
+        timestamp_type=head.timestamp_type.name,
+        control_type=_control_type(segment, position, head) if head.is_control and head.count else None,
+    )
 
 
 def _compression(head: Batch) -> str:

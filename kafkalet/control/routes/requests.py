@@ -128,28 +128,15 @@ def select(
 def request_json(request: Request, *, messages: bool) -> Json:
     """Return a request as a `Request` object."""
     host, port = request.peer[:2]
-    return {
-        "api": request.api,
-        "version": request.version,
-        "correlation_id": request.correlation_id,
-        "client_id": request.client_id,
-        "connection": request.connection,
-        "host": host,
-        "port": port,
-        "broker": request.broker,
-        "time_ms": round(request.time.timestamp() * 1000),
-        "duration_ms": round(max(0.0, request.duration_ms), 3),
-        "is_waiting": request.is_waiting,
-        "has_waited": request.has_waited,
-        "size_bytes": request.size_bytes,
-        "topics": sorted(request.topics),
-        "errors": list(request.errors),
-        "closed": request.closed,
-        "fault": request.fault,
-        "text": request.text,
-        "request": _with_base64(request.request) if messages else None,
-        "response": _with_base64(request.response) if messages else None,
-    }
+    return REQUEST.of(
+        request,
+        host=host,
+        port=port,
+        time_ms=round(request.time.timestamp() * 1000),
+        duration_ms=round(max(0.0, request.duration_ms), 3),
+        request=_with_base64(request.request) if messages else None,
+        response=_with_base64(request.response) if messages else None,
+    )
 
 
 def _with_base64(value: Any) -> Json:
@@ -228,13 +215,7 @@ def list_unsupported(call: Call) -> Json:
     return {
         "counts": counts,
         "requests": [
-            {
-                "api": each.api,
-                "version": each.version,
-                "client_id": each.client_id,
-                "served": each.served,
-                "count": count,
-            }
+            UNSUPPORTED_REQUEST.of(each, count=count)
             for each, count in sorted(found.items(), key=lambda item: (item[0].api, item[0].version, item[0].client_id))
         ],
     }
@@ -266,16 +247,7 @@ def wait_for_requests(
 @routes.get("/v1/connections", response=CONNECTIONS)
 def list_connections(call: Call) -> Json:
     """Return the connections of clients."""
-    return {"connections": [_connection_json(each) for each in call.cluster.connections]}
-
-
-def _connection_json(connection: ClientConnection) -> Json:
-    return {
-        "id": _connection_id(connection),
-        "broker": connection.broker,
-        "client_id": connection.client_id,
-        "last_request": connection.last_request,
-    }
+    return {"connections": [CONNECTION.of(each, id=_connection_id(each)) for each in call.cluster.connections]}
 
 
 def _connection_id(connection: ClientConnection) -> str:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from kafkalet.control.data import RECORD, OutputEncoding, record_json
-from kafkalet.control.fields import Int32, Int64, Timeout
+from kafkalet.control.fields import Timeout
 from kafkalet.control.route import Call, Routes
 from kafkalet.control.shapes import (
     INT32_MAX,
-    AnyOf,
     Field,
     Integer,
     Json,
@@ -20,22 +19,20 @@ from kafkalet.control.shapes import (
     Text,
 )
 from kafkalet.protocol.errors import Code, KafkaError
-from kafkalet.testing.group import DEAD, find_shard
-from kafkalet.testing.share_group import see_share_group
+from kafkalet.testing.share_group import share_places
 from kafkalet.testing.share_records import STATES, ShareState
 
-from .groups import PLACE
+from .groups import PLACE, GroupId, Lag, MemberCount, NewOffset, NewTime, OnlyPartition, check_seek, seen_group
 
 if TYPE_CHECKING:
     from kafkalet.testing.cluster import Cluster
-    from kafkalet.testing.share_group import SeenShareGroup
-    from kafkalet.testing.share_records import SharePlace
+    from kafkalet.testing.group import Seen
+    from kafkalet.testing.share_group import ShareGroup
 
 routes = Routes("share groups", "Share groups: members, and the state of records (KIP-932).")
 
 MAX_RECORDS = 100_000
 
-GroupId = Annotated[str, "The id of the group."]
 Topic = Annotated[str | None, "The topic. The default is all topics."]
 Count = Annotated[int | None, Integer(1), "At least this number of records must be in the state."]
 MEMBER = Object(
@@ -97,52 +94,14 @@ EXPIRED = Object(
 
 def read_share_groups(cluster: Cluster) -> list[Json]:
     """Return all share groups by id. May be called from any thread; each turn of the event loop reads one group."""
-    found = (read_share_group(cluster, each.group_id) for each in cluster.share_groups())
-    return [group for group in found if group is not None]
+    found = ((group, seen_group(cluster, group.group_id, is_share=True)) for group in cluster.share_groups())
+    return [_json(group, seen) for group, seen in found if seen is not None]
 
 
-def read_share_group(cluster: Cluster, group_id: str) -> Json | None:
-    """Return a share group, or None if it does not exist."""
-
-    def look() -> SeenShareGroup | None:
-        shard = find_shard(cluster, group_id)
-        return None if shard is None else see_share_group(cluster, shard, group_id)
-
-    seen = cluster._server.call(look)
-    if seen is None or seen.state == DEAD:
-        return None
-    return {
-        "group_id": group_id,
-        "state": seen.state,
-        "members": [
-            {
-                "member_id": member.member_id,
-                "client_id": member.client_id,
-                "host": member.host,
-                "rack_id": member.rack_id,
-                "topics": sorted(member.topics),
-                "assignment": [
-                    {"topic": topic, "partition": partition} for topic, partition in sorted(member.assignment)
-                ],
-            }
-            for member in seen.members
-        ],
-        "positions": [_position(place) for place in seen.places],
-        "lag": seen.lag,
-        "config": cluster.share_group(group_id).config,
-    }
-
-
-def _position(place: SharePlace) -> Json:
-    counts = {state: sum(run.size for run in place.runs if run.state == state) for state in STATES}
-    return {
-        "topic": place.topic,
-        "partition": place.partition,
-        "start_offset": place.start_offset,
-        "end": place.high_watermark,
-        "lag": place.lag,
-        **counts,
-    }
+def _json(group: ShareGroup, seen: Seen) -> Json:
+    positions = [POSITION.of(each, **{state: each.count(state) for state in STATES}) for each in share_places(seen)]
+    known = GROUP.of(seen, group_id=group.group_id, config=group.config, positions=())
+    return known | {"positions": positions}
 
 
 @routes.get("/v1/share-groups", response=GROUPS)
@@ -154,10 +113,10 @@ def list_share_groups(call: Call) -> Json:
 @routes.get("/v1/share-groups/{group_id}", response=GROUP)
 def get_share_group(call: Call, group_id: GroupId) -> Json:
     """Return a share group with its members and the state of its records."""
-    found = read_share_group(call.cluster, group_id)
-    if found is None:
+    seen = seen_group(call.cluster, group_id, is_share=True)
+    if seen is None:
         raise KafkaError(Code.GROUP_ID_NOT_FOUND, f"share group {group_id} does not exist")
-    return found
+    return _json(call.cluster.share_group(group_id), seen)
 
 
 @routes.delete("/v1/share-groups/{group_id}")
@@ -177,17 +136,7 @@ def read_share_group_records(
 ) -> Json:
     """Return the records that a share group has consumed or can consume, with their state and deliveries."""
     found = call.cluster.share_group(group_id).records(state, topic)
-    return {
-        "records": [
-            {
-                **record_json(each.record, encoding),
-                "state": each.state,
-                "deliveries": each.deliveries,
-                "member_id": each.member_id,
-            }
-            for each in found[:limit]
-        ]
-    }
+    return {"records": [SHARE_RECORD.of(each, **record_json(each.record, encoding)) for each in found[:limit]]}
 
 
 @routes.post("/v1/share-groups/{group_id}/configure", "Properties to set or to remove.", response=CONFIG)
@@ -228,22 +177,13 @@ def expire_locks(
 def seek_share_group(
     call: Call,
     group_id: GroupId,
-    offset: Annotated[
-        Json | None,
-        AnyOf([Integer(0), Text("earliest", "latest")], lambda value: int(isinstance(value, str))),
-        "An offset, `earliest` or `latest`.",
-    ] = None,
-    timestamp: Annotated[
-        Int64 | None, "Milliseconds since 1970 (UTC): move to the first record with this timestamp or a later one."
-    ] = None,
+    offset: NewOffset = None,
+    timestamp: NewTime = None,
     topic: Annotated[str | None, "The topic. The default is every partition that the group has consumed."] = None,
-    partition: Annotated[Int32 | None, "The partition. The default is all of the topic."] = None,
+    partition: OnlyPartition = None,
 ) -> Json:
     """Set other start offsets of a share group without members. The group is created if it does not exist."""
-    if (offset is None) == (timestamp is None):
-        raise ValueError("give either offset or timestamp")
-    if partition is not None and topic is None:
-        raise ValueError(f"partition is {partition}, but no topic is given; give both")
+    check_seek(offset, timestamp, topic, partition)
     call.cluster.share_group(group_id).seek(offset, topic, partition, timestamp=timestamp)
     return get_share_group(call, group_id)
 
@@ -275,9 +215,7 @@ def wait_for_share_group(
 
 
 @routes.post("/v1/share-groups/{group_id}/wait-for-lag", "A lag to wait for.", response=GROUP, waits=True)
-def wait_for_share_lag(
-    call: Call, group_id: GroupId, lag: Annotated[Int64, "The largest lag."] = 0, timeout: Timeout = None
-) -> Json:
+def wait_for_share_lag(call: Call, group_id: GroupId, lag: Lag = 0, timeout: Timeout = None) -> Json:
     """Wait until the deliveries of all records of a share group but `lag` have ended."""
     call.cluster.share_group(group_id).wait_for_lag(lag, timeout)
     return get_share_group(call, group_id)
@@ -285,10 +223,7 @@ def wait_for_share_lag(
 
 @routes.post("/v1/share-groups/{group_id}/wait-until-stable", "Members to wait for.", response=GROUP, waits=True)
 def wait_until_share_group_is_stable(
-    call: Call,
-    group_id: GroupId,
-    members: Annotated[int | None, Integer(1, INT32_MAX), "The number of members. The default is at least one."] = None,
-    timeout: Timeout = None,
+    call: Call, group_id: GroupId, members: MemberCount = None, timeout: Timeout = None
 ) -> Json:
     """Wait until a share group has a number of members, and all partitions are assigned."""
     call.cluster.share_group(group_id).wait_until_stable(members, timeout)

@@ -71,8 +71,7 @@ def read_transactions(cluster: Cluster) -> list[Json]:
 
 
 def _json(view: TransactionView) -> Json:
-    places = [{"topic": topic, "partition": partition} for topic, partition in view.partitions]
-    return view._asdict() | {"partitions": places}
+    return TRANSACTION.of(view)
 
 
 @routes.get("/v1/transactions", response=TRANSACTIONS)

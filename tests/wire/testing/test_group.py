@@ -428,7 +428,7 @@ def test_seek_of_group_with_members_is_refused_and_names_them(kafka: Broker, cli
         ((-1, "t"), ValueError, r'seek\("latest"\) moves to the end'),
         ((0, None, 1), TypeError, "no topic is given"),
         ((0, "t", 5), ValueError, "partition 5 does not exist; topic t has partition 0"),
-        ((0,), ValueError, "has no committed offsets; name a topic"),
+        ((0,), ValueError, "has no offsets yet; name a topic"),
         ((0, "missing"), KafkaError, "topic missing does not exist"),
     ],
 )
