@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE :=
 export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/pycache
 
-.PHONY: run test test-all test-slow test-spark quick coverage check bench clients docs fuzz torture oracle record dist clean
+.PHONY: run test test-all test-slow test-spark quick coverage check bench clients docs fuzz torture anomalies oracle record dist clean
 
 run:
 	$(PYTHON) -m kafkalet serve $(ARGS)
@@ -54,6 +54,9 @@ fuzz: $(BIN)/.ready-test
 
 torture: $(BIN)/.ready-test
 	$(BIN)/python -m tests.torture $(ARGS)
+
+anomalies: $(BIN)/.ready-test
+	$(BIN)/python -m tests.anomalies $(ARGS)
 
 oracle: $(BIN)/.ready-test-all
 	$(BIN)/python -m pytest -m oracle $(ARGS)
