@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -17,8 +18,9 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.build import build_batch
 from kafkalet.protocol.records.codecs import Codec
 from kafkalet.protocol.records.record import Record as StoredRecord
-from kafkalet.units import counted
+from kafkalet.units import counted, named
 
+from .hold import Hold
 from .reading import Isolation, PartitionReader, checked_isolation, partitions_shown, without_leader
 from .record import (
     ANY,
@@ -45,7 +47,6 @@ if TYPE_CHECKING:
     from kafkalet.storage.acceptance import ValidatedBatches
     from kafkalet.storage.values import Isolation as StorageIsolation
 
-    from .hold import Hold
     from .layout import LayoutKind
 
 T = TypeVar("T")
@@ -222,8 +223,7 @@ class Topic:
 
         Raises KafkaError with UNKNOWN_TOPIC_OR_PARTITION if the topic does not exist.
         """
-        if arguments.number("count", count) < 1:
-            raise ValueError(f"count is {count}; it must be at least 1")
+        arguments.at_least(1, "count", count)
         server = self._cluster._server
 
         def add() -> None:
@@ -577,11 +577,12 @@ class Topic:
         below the log end or decreases, a leader epoch decreases or has not begun yet, or a batch contradicts the state
         of its producer.
         """
-        from . import layout
-
+        if not isinstance(data, bytes | bytearray | memoryview):
+            raise TypeError(f"data must be bytes, not {arguments.shown(data)}")
+        given = bytes(data)
         self.create()
-        layout.append_batches(self._cluster, self.name, data, partition)
-        return self
+        leadership = self._cluster._server.leadership
+        return self._change(partition, lambda: leadership.append_as_given(self._leader(partition), given))
 
     def layout(
         self,
@@ -617,10 +618,10 @@ class Topic:
         except for gaps. Creates the topic if it does not exist. Raises ValueError for an unknown kind, for a number
         out of range, and for a `first` or `after` that the kind excludes.
         """
-        from . import layout
+        from .layout import layout
 
         self.create()
-        layout.layout(self._cluster, self.name, kind, first=first, size=size, after=after, partition=partition)
+        layout(self._cluster, self.name, kind, first=first, size=size, after=after, partition=partition)
         return self
 
     def delete_records(self, before: int, partition: int = 0) -> Topic:
@@ -629,10 +630,8 @@ class Topic:
         Records below `before` can no longer be read. Raises ValueError if `before` is below the log start offset or
         above the high watermark.
         """
-        from . import layout
-
-        layout.delete_records(self._cluster, self.name, before, partition)
-        return self
+        arguments.number("before", before)
+        return self._change(partition, lambda: self._leader(partition).advance_log_start(before))
 
     def hold_high_watermark(self, at: int | None = None, partition: int = 0) -> Hold:
         """Keep the high watermark at `at`, or at its current value, until the result is released.
@@ -641,10 +640,14 @@ class Topic:
         last stable offset does not advance either. Raises ValueError if the high watermark is already above `at`,
         because it never decreases.
         """
-        from . import layout
-
+        arguments.optional(arguments.number, "at", at)
         self.create()
-        return layout.hold_high_watermark(self._cluster, self.name, at, partition)
+        self._change(partition, lambda: self._leader(partition).hold_high_watermark(at))
+        return self._hold(partition, "the high watermark of {} does not advance", self._release_high_watermark)
+
+    def _release_high_watermark(self, partition: int) -> None:
+        """Let the high watermark advance again. Has no effect if it is not held."""
+        self._cluster._server.leadership.release_high_watermark(self.name, partition)
 
     # Leaders and replicas
 
@@ -655,17 +658,23 @@ class Topic:
         NOT_LEADER_OR_FOLLOWER; consumers beyond `to` are reset or report the truncation. A batch that contains
         `to` is removed as a whole. Raises ValueError if `to` is not between the log start offset and the log end.
         """
-        from . import layout
+        arguments.number("to", to)
 
-        layout.truncate(self._cluster, self.name, to, partition)
-        return self
+        def truncate() -> None:
+            leader = self._leader(partition)
+            leader.truncate(to)
+            self._begin_epoch(leader, [leader.node_id])
+
+        return self._change(partition, truncate)
 
     def new_leader_epoch(self, partition: int = 0) -> Topic:
         """Start a new leader epoch with the same leader. Clients with the old epoch have to refresh their metadata."""
-        from . import layout
+        return self._change(partition, lambda: self._begin_epoch(self._leader(partition), None))
 
-        layout.new_leader_epoch(self._cluster, self.name, partition)
-        return self
+    def _begin_epoch(self, leader: Partition, isr: list[int] | None) -> None:
+        server = self._cluster._server
+        server.leadership.begin_epoch(server.metadata.topics[self.name], leader.state, leader.node_id, isr)
+        server.controller.save()
 
     def move_leader(self, to: int, partition: int = 0, *, unclean: bool = False) -> Topic:
         """Make broker `to` the leader of a partition, in a new leader epoch.
@@ -673,10 +682,23 @@ class Topic:
         Raises KafkaError with PREFERRED_LEADER_NOT_AVAILABLE if its replica is not in sync. With `unclean`, the replica
         becomes leader anyway, and the records that it lacks are lost. Raises ValueError if the broker has no replica.
         """
-        from . import layout
+        arguments.number("to", to)
+        server = self._cluster._server
 
-        layout.move_leader(self._cluster, self.name, to, partition, unclean=unclean)
-        return self
+        def move() -> None:
+            state = server.metadata.existing_partition(self.name, partition)
+            if to not in state.replicas:
+                there = named("broker", state.replicas)
+                raise ValueError(f"broker {to} has no replica of {self.name}-{partition}; its replicas are on {there}")
+            if unclean and to not in state.isr:
+                node = server.nodes.get(to)
+                if node is None:
+                    raise ValueError(f"broker {to} is stopped; broker({to}).start() starts it again")
+                self._begin_epoch(node.partition(self.name, partition), [to])
+            else:
+                server.elect_leader(self.name, partition, to)
+
+        return self._change(partition, move)
 
     def take_offline(self, partition: int = 0, broker: int | None = None) -> Hold:
         """Take the replicas of a partition offline, or only the one of a broker, as if their disk had failed.
@@ -685,9 +707,43 @@ class Topic:
         the partition has no leader. When the result is released, the replicas open their logs again, and follow or
         lead; stopping and starting the broker does the same. Raises ValueError if there is no such replica online.
         """
-        from . import layout
+        server = self._cluster._server
 
-        return layout.take_offline(self._cluster, self.name, partition, broker)
+        def take() -> None:
+            online = [id_ for id_, node in server.nodes.items() if (self.name, partition) in node.partitions]
+            state, chosen = self._replicas_among(online, partition, broker, "online")
+            for node_id in sorted(chosen, key=lambda id_: id_ == state.leader):  # the leader last: one election
+                reason = f"{self.name}-{partition} was taken offline by a test"
+                server.nodes[node_id].take_offline(self.name, partition, reason)
+                server.leadership.replica_left(server.metadata.topics[self.name], state, node_id)
+            server.controller.save()
+
+        self._change(partition, take)
+        replicas = "the replicas" if broker is None else f"the replica on broker {broker}"
+        return self._hold(partition, f"{replicas} of {{}} offline", partial(self._bring_online, broker=broker))
+
+    def _bring_online(self, partition: int, broker: int | None) -> None:
+        """Bring replicas online again. They open their logs, and follow or lead. Raises ValueError if there is none."""
+        server = self._cluster._server
+        offline = [id_ for id_, node in server.nodes.items() if (self.name, partition) in node.offline]
+        state, chosen = self._replicas_among(offline, partition, broker, "offline")
+        for node in (server.nodes[node_id] for node_id in chosen):
+            del node.offline[self.name, partition]
+            server.controller.add_replica_on(node, server.metadata.topics[self.name], state, skip_broken=True)
+            server.leadership.replica_came(server.metadata.topics[self.name], state, node.node_id)
+        server.controller.save()
+
+    def _replicas_among(
+        self, brokers: list[int], partition: int, broker: int | None, what: str
+    ) -> tuple[PartitionState, list[int]]:
+        """Return those of the brokers that are wanted. Raises ValueError if there is none."""
+        state = self._cluster._server.metadata.existing_partition(self.name, partition)
+        chosen = [node_id for node_id in brokers if broker in (None, node_id)]
+        if not chosen:
+            on = "" if broker is None else f" on broker {broker}"
+            others = f"; there is one on {named('broker', brokers)}" if brokers else ""
+            raise ValueError(f"no replica of {self.name}-{partition}{on} is {what}{others}")
+        return state, chosen
 
     def shrink_isr(self, *brokers: int, partition: int = 0) -> Hold:
         """Remove followers from the in-sync replicas, and hold them back until the result is released.
@@ -695,9 +751,40 @@ class Topic:
         Producers with acks=all do not wait for them, and get NOT_ENOUGH_REPLICAS if fewer than
         `min.insync.replicas` are left. Raises ValueError if a broker is not a follower.
         """
-        from . import layout
+        if not brokers:
+            raise ValueError("shrink_isr() needs the id of at least one broker")
+        for broker in brokers:
+            arguments.number("the id of a broker", broker)
+        server = self._cluster._server
 
-        return layout.shrink_isr(self._cluster, self.name, brokers, partition)
+        def shrink() -> None:
+            leader = self._leader(partition)
+            for broker in brokers:
+                if broker not in leader.followers:
+                    raise ValueError(
+                        f"broker {broker} is not a follower of {self.name}-{partition}, which has leader "
+                        f"{leader.node_id} and {named('follower', leader.followers)}"
+                    )
+            server.leadership.shrink_isr(leader, brokers)
+            server.controller.save()
+
+        self._change(partition, shrink)
+        return self._hold(partition, f"{named('follower', brokers)} of {{}} out of sync", self._expand_isr)
+
+    def _expand_isr(self, partition: int) -> None:
+        """Let the followers that are held back catch up; they join the in-sync replicas again."""
+        server = self._cluster._server
+        server.metadata.existing_partition(self.name, partition)
+        server.leadership.expand_isr(self.name, partition)
+        server.controller.save()
+
+    def _change(self, partition: int, change: Callable[[], object]) -> Topic:
+        arguments.number("partition", partition)
+        self._cluster._server.call(change)
+        return self
+
+    def _hold(self, partition: int, condition: str, release: Callable[[int], object]) -> Hold:
+        return Hold(self._cluster, condition.format(f"{self.name}-{partition}"), partial(release, partition))
 
     # Wait
 
@@ -895,9 +982,7 @@ def _wanted_number(n: Any, exactly: int | None) -> int:
         return number
     if n != 1:
         raise TypeError("n and exactly exclude each other; give one of them")
-    if arguments.number("exactly", exactly) < 0:
-        raise ValueError(f"exactly is {exactly}; it must be at least 0")
-    return exactly
+    return arguments.at_least(0, "exactly", exactly)
 
 
 class _Wanted:

@@ -15,7 +15,6 @@ from kafkalet.control.data import read_base64
 from kafkalet.control.fields import Int32, Int64, Name, Partition
 from kafkalet.control.route import Call, Handler, Routes
 from kafkalet.control.shapes import INT32_MAX, Integer, Json, ListOf
-from kafkalet.testing import layout
 from kafkalet.testing.layout import LayoutKind
 from kafkalet.testing.topic import Topic
 
@@ -101,7 +100,7 @@ def hold_high_watermark(
 @_operation("hold-high-watermark/release")
 def release_high_watermark(topic: Topic, partition: Partition) -> None:
     """Let the high watermark advance again. If it is not held, nothing changes."""
-    layout.release_high_watermark(topic._cluster, topic.name, partition)
+    topic._change(partition, lambda: topic._release_high_watermark(partition))
 
 
 @_operation("move-leader", "A new leader.")
@@ -130,7 +129,7 @@ def take_offline(topic: Topic, partition: Partition, broker: Replica = None) -> 
 @_operation("take-offline/release", "A replica of the partition, or all.", name="Replica")
 def release_offline_replicas(topic: Topic, partition: Partition, broker: Replica = None) -> None:
     """Bring replicas that were taken offline back."""
-    layout.bring_online(topic._cluster, topic.name, partition, broker)
+    topic._change(partition, lambda: topic._bring_online(partition, broker))
 
 
 @_operation("shrink-isr", "Followers.")
@@ -146,4 +145,4 @@ def shrink_isr(
 @_operation("shrink-isr/release")
 def release_isr(topic: Topic, partition: Partition) -> None:
     """Let the followers that are held back catch up and join the in-sync replicas again."""
-    layout.expand_isr(topic._cluster, topic.name, partition)
+    topic._change(partition, lambda: topic._expand_isr(partition))

@@ -25,7 +25,6 @@ from kafkalet.protocol.messages.api_versions import ApiVersionsRequest
 from kafkalet.protocol.messages.metadata import MetadataRequest
 from kafkalet.protocol.schema import Request
 from kafkalet.storage.failures import StorageFailed
-from kafkalet.testing import layout
 from tests.profile import examples
 from tests.unit.broker.apis.asking import Asking, NoClient
 
@@ -208,13 +207,13 @@ class Changes:
         self.cluster.topic(name).shrink_isr(node)
 
     def expand(self, name: str) -> None:
-        layout.expand_isr(self.cluster, name)
+        self.cluster.topic(name)._change(0, lambda: self.cluster.topic(name)._expand_isr(0))
 
     def take_offline(self, name: str, node: int | None) -> None:
         self.cluster.topic(name).take_offline(broker=node)
 
     def bring_online(self, name: str) -> None:
-        layout.bring_online(self.cluster, name)
+        self.cluster.topic(name)._change(0, lambda: self.cluster.topic(name)._bring_online(0, None))
 
     def fail_directory(self, node: int) -> None:
         if sum(not broker.node.directories.have_all_failed for broker in self.server.brokers.values()) > 1:
