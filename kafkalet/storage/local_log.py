@@ -228,8 +228,6 @@ class LocalLog:
         with self.offline_on_error():
             # Last first: if the process ends in between, the segments that are left have no gap.
             self.delete_segments(reversed(gone), "the log was truncated")
-            if gone:
-                self.environment.files.sync_directory(self.directory)
             self.segments.active.truncate_to(offset)
             self.segments.active.begin_appends(self.config)
             self.segments.active.sync_truncation()
@@ -247,7 +245,10 @@ class LocalLog:
         return gone
 
     def delete_segments(self, segments: Iterable[Segment], reason: str) -> None:
-        """Remove segments from the log, which must keep at least one, and delete their files later."""
+        """Remove segments from the log, which must keep at least one, and delete their files later.
+
+        They are not back after the loss of power: nothing recovers them if the recovery point is above them.
+        """
         segments = list(segments)
         if not segments:
             return
@@ -256,6 +257,7 @@ class LocalLog:
             for segment in segments:
                 self.segments.remove(segment)
                 segment.rename(DELETED)
+            self.environment.files.sync_directory(self.directory)
         self.delete_later(segments)
 
     def replace_segments(self, new: Segment, old: list[Segment]) -> Replacement:

@@ -24,6 +24,10 @@ def test_crash_is_reproducible_by_seed() -> None:
     assert first[:3] == second[:3]
 
 
+def test_deleted_segments_are_not_back_after_the_loss_of_power() -> None:
+    run(4282, 1, only=788352882)
+
+
 def test_a_missing_sync_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kafkalet.storage.files.Descriptor.force", lambda self: None)
     with pytest.raises(Found, match="--seed 1 --crash 135520872"):
