@@ -33,7 +33,7 @@ from .new_topics import NewTopic, check_name, place_topic
 from .node import Node
 from .producer_ids import ProducerIds
 from .revision import Noting
-from .state_topics import STATE_TOPICS, StateTopic
+from .state_topics import SHARE_GROUP_STATE, STATE_TOPICS, StateTopic
 
 if TYPE_CHECKING:  # not loaded when a broker without partitions, ACLs and credentials starts
     from kafkalet.broker.security.acl import Acl
@@ -301,10 +301,10 @@ class Controller:
         (AutoTopicCreationManager.creatableTopic).
         """
         internal = STATE_TOPICS.get(name)
-        if internal is not None:
-            self.state_topic(internal)
-        else:
+        if internal is None or (internal is SHARE_GROUP_STATE and not self.release.creates_share_state_topic):
             self.create_topic(NewTopic(name))
+        else:
+            self.state_topic(internal)
 
     # Brokers
 

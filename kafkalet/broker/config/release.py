@@ -247,6 +247,8 @@ class Release:
         "rejoin a full group.")
 
     # Share groups
+    creates_share_state_topic = since(4, 0,
+        "A client that requests the metadata of __share_group_state creates it as its coordinator would.")
     coordinates_share_groups = since(4, 1, "FindCoordinator v6 returns the coordinator of a share partition.")
     checks_ids_of_share_members = since(4, 2,  # observed in 4.3, not in 4.1
         "The member id of a share group must have 1 to 36 characters.")

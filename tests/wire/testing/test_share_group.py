@@ -238,6 +238,8 @@ def test_share_groups_and_consumer_groups_are_separate(kafka: Broker, jobs: Shar
     assert (kafka.group("jobs").state, kafka.share_group("readers").state) == ("Dead", "Dead")
     with pytest.raises(AssertionError, match=r'jobs is a share group; use kafka.share_group\("jobs"\)'):
         kafka.group("jobs").wait_for_lag(timeout=0)
+    with pytest.raises(KafkaError, match=r'jobs is a share group; use kafka.share_group\("jobs"\)'):
+        kafka.group("jobs").delete()
     with pytest.raises(AssertionError, match=r'readers is a consumer group; use kafka.group\("readers"\)'):
         kafka.share_group("readers").wait_for_lag(timeout=0)
 

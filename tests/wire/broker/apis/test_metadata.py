@@ -134,6 +134,16 @@ def test_transaction_state_topic_is_created_with_its_own_settings() -> None:
         assert topic.config["cleanup.policy"] == "compact"
 
 
+@pytest.mark.parametrize(("version", "partitions", "policy"), [("3.9", 3, None), ("4.4", 50, "delete")])
+def test_share_state_topic_is_created_with_its_own_settings_since_4_0(
+    version: str, partitions: int, policy: str | None
+) -> None:
+    with on_the_wire(version=version, config={"num.partitions": "3"}) as wire:
+        ask(wire, 9, named("__share_group_state"), allow_auto_topic_creation=True)
+        topic = wire.cluster._server.metadata.topics["__share_group_state"]
+        assert (len(topic.partitions), topic.config.get("cleanup.policy")) == (partitions, policy)
+
+
 def test_groups_work_on_an_automatically_created_offsets_topic() -> None:
     with on_the_wire() as wire:
         ask(wire, 9, named("__consumer_offsets"), allow_auto_topic_creation=True)
