@@ -8,6 +8,7 @@
     campaign.py     runs: record a workload, crash it at many places, open, verify, continue, crash again
     compaction.py   crashes while a log is compacted
     processes.py    real brokers that are killed while producers write
+    sharing.py      share groups whose brokers are killed, lose their power, stop, or give their leaderships away
 
 A crash is either the end of the process (all calls made so far survive, the current one may be done in part) or the
 loss of power (what was synced survives; everything else may be lost, torn or reordered).

@@ -8,6 +8,9 @@ from pathlib import Path
 
 from .campaign import Found, run, run_compaction, run_faults
 from .processes import Lost, kill_and_check
+from .sharing import torture_share_groups
+
+SHARES = 300
 
 
 def main() -> int:
@@ -23,12 +26,15 @@ def main() -> int:
     parser.add_argument("--compaction", type=int, help="repeat only this crash during compaction")
     parser.add_argument("--fault", type=int, help="repeat only this fault in the workload with this seed")
     parser.add_argument("--brokers", type=int, choices=(1, 3), help="only kill processes with this number of brokers")
+    parser.add_argument(
+        "--shares", type=int, help=f"only crash brokers of share groups this many times (with everything: {SHARES})"
+    )
     parser.add_argument("--keep-going", action="store_true", help="collect failures instead of stopping at the first")
     options = parser.parse_args()
     found: list[str] = []
     keep = found if options.keep_going else None
     seed, shown = options.seed, f"(seed {options.seed})"
-    everything = options.crash is options.compaction is options.fault is options.brokers is None
+    everything = options.crash is options.compaction is options.fault is options.brokers is options.shares is None
     try:
         if everything or options.crash is not None:
             print(run(seed, options.crashes if everything else 1, only=options.crash, found=keep), shown, flush=True)
@@ -44,6 +50,9 @@ def main() -> int:
                 directory = Path(tempfile.mkdtemp(prefix="kafkalet-torture-"))  # kept after a failure
                 print(kill_and_check(directory / "data", brokers, options.kills, seed), shown, flush=True)
                 shutil.rmtree(directory)
+        if everything or options.shares is not None:
+            for tried_shares in torture_share_groups(options.shares or SHARES, seed):
+                print(tried_shares, shown, flush=True)
     except (Found, Lost) as error:
         found.append(str(error))
     for problem in found:

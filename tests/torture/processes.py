@@ -18,6 +18,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,17 +53,20 @@ class Killed(NamedTuple):
         )
 
 
-class _Serving:
+OPTIONS = (
+    *(f"--topic={topic}:{PARTITIONS}:segment.bytes=4000" for topic in (RECORDS, TRANSACTIONS)),
+    *("--set", "offsets.topic.num.partitions=2", "--set", "transaction.state.log.num.partitions=2"),
+    *("--kafka-version", "3.9"),
+)
+
+
+class Serving:
     """A `kafkalet serve` process."""
 
-    def __init__(self, directory: Path, brokers: int) -> None:
+    def __init__(self, directory: Path, brokers: int, options: Iterable[str]) -> None:
         command = [sys.executable, "-m", "kafkalet", "serve", "--data-dir", str(directory), "--listen", "127.0.0.1:0"]
         command += ["--brokers", str(brokers), "--log-level", "error", "--exit-with-parent"]
-        for topic in (RECORDS, TRANSACTIONS):
-            command += ["--topic", f"{topic}:{PARTITIONS}:segment.bytes=4000"]
-        for name in ("offsets.topic.num.partitions", "transaction.state.log.num.partitions"):
-            command += ["--set", f"{name}=2"]
-        command += ["--set", f"default.replication.factor={brokers}", "--kafka-version", "3.9"]
+        command += ["--set", f"default.replication.factor={brokers}", *options]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         assert self.process.stdout is not None
         for line in self.process.stdout:
@@ -98,7 +102,7 @@ class _Load:
         self.last_committed = 0
         """The number of the last transaction that was committed; the group's offset."""
 
-    def run_until_killed(self, serving: _Serving, acknowledgements: int) -> None:
+    def run_until_killed(self, serving: Serving, acknowledgements: int) -> None:
         """Write, and kill the broker after this many acknowledgements."""
         left = acknowledgements
 
@@ -250,13 +254,13 @@ def kill_and_check(directory: Path, brokers: int, kills: int, seed: int) -> Kill
     chance = random.Random(seed)
     load = _Load(chance)
     directory.mkdir(parents=True, exist_ok=True)
-    serving = _Serving(directory, brokers)
+    serving = Serving(directory, brokers, OPTIONS)
     try:
         for kill in range(kills):
             acknowledgements = chance.randrange(1, 150)
             try:
                 load.run_until_killed(serving, acknowledgements)
-                serving = _Serving(directory, brokers)
+                serving = Serving(directory, brokers, OPTIONS)
                 load.check(serving.servers)
             except Lost as error:
                 where = f"kill {kill} of {kills}, after {acknowledgements} acknowledgements; see {directory}"
