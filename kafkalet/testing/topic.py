@@ -230,7 +230,7 @@ class Topic:
             state, metadata = server.metadata.existing_topic(self.name), server.metadata
             now, replicas = len(state.partitions), len(state.partitions[0].replicas)
             server.controller.add_partitions(
-                state, spread(count, replicas, metadata.endpoints, first_index=now, away=metadata.away)
+                state, spread(count, replicas, metadata.racks, first_index=now, away=metadata.away)
             )
 
         server.call(add)

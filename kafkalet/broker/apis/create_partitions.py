@@ -85,7 +85,7 @@ def _grow(topic: Topic, validate_only: bool, context: Context) -> None:
         raise KafkaError(Code.UNKNOWN_SERVER_ERROR)
     replication_factor = len(state.partitions[0].replicas)
     if topic.assignments is None:
-        replicas = spread(more, replication_factor, metadata.endpoints, first_index=now, away=metadata.away)
+        replicas = spread(more, replication_factor, metadata.racks, first_index=now, away=metadata.away)
     else:
         replicas = [list(assignment.broker_ids) for assignment in topic.assignments]
         check_assignments(replicas, metadata.endpoints, replication_factor, metadata.away, now)

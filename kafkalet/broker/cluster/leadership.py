@@ -445,7 +445,7 @@ class Leadership:
         If there are several such followers, the one with the highest log end offset is returned
         (RackAwareReplicaSelector, KIP-392).
         """
-        racks = {node: endpoint.rack for node, endpoint in self.metadata.endpoints.items()}
+        racks = self.metadata.racks
         if not rack or racks.get(leader.node_id) == rack:
             return None
         best: tuple[int, int] | None = None

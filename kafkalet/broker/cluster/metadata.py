@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafkalet.broker.security.acl import Acls
@@ -297,6 +298,11 @@ class MetadataImage:
         """Whether a file with this metadata must be readable only by its owner. Broker properties may be passwords."""
         return bool(self.scram_credentials or self.delegation_tokens or any(self.broker_config.values()))
 
+    @property
+    def racks(self) -> dict[int, str | None]:
+        """The rack of each broker that is running."""
+        return {node: endpoint.rack for node, endpoint in self.endpoints.items()}
+
     def endpoints_at(self, listener: str, nodes: Iterable[int] | None = None) -> dict[int, Endpoint]:
         """Return the addresses of running brokers, or of those in `nodes`, at a listener. They are keyed by broker id.
 
@@ -405,14 +411,20 @@ def _metric_name(topic: str) -> str:
 
 
 def spread(
-    partitions: int, replication_factor: int, nodes: Iterable[int], first_index: int = 0, away: Collection[int] = ()
+    partitions: int,
+    replication_factor: int,
+    racks: Mapping[int, str | None],
+    first_index: int = 0,
+    away: Collection[int] = (),
 ) -> list[list[int]]:
-    """Return the replicas of new partitions, distributed round-robin over `nodes`. The first replica is the leader.
+    """Return the replicas of new partitions. The first replica is the leader.
 
-    Nodes that are `away` are used only if there are not enough others. Raises INVALID_REPLICATION_FACTOR if there are
-    fewer nodes than replicas, or if all nodes are away.
+    `racks` has the rack of each node. Leaders and replicas are distributed round-robin over the racks, and over the
+    nodes of each rack (StripedReplicaPlacer, which begins with a random node). Nodes that are `away` are used only if
+    there are not enough others. Raises INVALID_REPLICATION_FACTOR if there are fewer nodes than replicas, or if all
+    nodes are away.
     """
-    ring, rest = sorted(nodes), sorted(away)
+    ring, rest = sorted(racks), sorted(away)
     if not ring or not 0 < replication_factor <= len(ring) + len(rest):
         raise KafkaError(
             Code.INVALID_REPLICATION_FACTOR,
@@ -421,8 +433,16 @@ def spread(
             f"{len(ring) + len(rest)} broker(s) are registered.",
         )
     here = min(replication_factor, len(ring))
+    by_rack = [[node for node in ring if racks[node] == rack] for rack in sorted({*racks.values()}, key=str)]
+
+    def striped(index: int) -> Iterator[int]:
+        lap, first = divmod(index, len(by_rack))
+        turned = [nodes[lap % len(nodes) :] + nodes[: lap % len(nodes)] for nodes in by_rack]
+        stripes = zip_longest(*turned[first:], *turned[:first])
+        return (node for stripe in stripes for node in stripe if node is not None)
+
     return [
-        [ring[(index + step) % len(ring)] for step in range(here)]
+        [*islice(striped(index), here)]
         + [rest[(index + step) % len(rest)] for step in range(replication_factor - here)]
         for index in range(first_index, first_index + partitions)
     ]

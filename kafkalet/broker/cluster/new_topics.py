@@ -114,7 +114,7 @@ def place_topic(
         raise KafkaError(Code.POLICY_VIOLATION, "Excessively large number of partitions per request.")
     if replication_factor == -1:
         replication_factor = config.default_replication_factor
-    return spread(partitions, replication_factor, metadata.endpoints, away=metadata.away)
+    return spread(partitions, replication_factor, metadata.racks, away=metadata.away)
 
 
 def check_config(given: Mapping[str, str], config: BrokerConfig) -> None:

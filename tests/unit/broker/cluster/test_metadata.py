@@ -34,25 +34,41 @@ def test_topic_ids_are_random_uuids_without_leading_dash() -> None:
     assert all(drawn[0] >> 2 != 62 for drawn in ids)
 
 
+def without_racks(*nodes: int) -> dict[int, str | None]:
+    return dict.fromkeys(nodes)
+
+
 def test_leaders_are_distributed_over_brokers() -> None:
-    assert [replicas[0] for replicas in spread(6, 2, [3, 1, 2])] == [1, 2, 3, 1, 2, 3]
+    assert [replicas[0] for replicas in spread(6, 2, without_racks(3, 1, 2))] == [1, 2, 3, 1, 2, 3]
 
 
 def test_replicas_of_partition_are_on_different_brokers() -> None:
-    assert all(len(set(replicas)) == 3 for replicas in spread(7, 3, range(5)))
+    assert all(len(set(replicas)) == 3 for replicas in spread(7, 3, without_racks(*range(5))))
 
 
 def test_added_partitions_continue_distribution() -> None:
-    assert spread(4, 1, [1, 2, 3])[2:] == spread(2, 1, [1, 2, 3], first_index=2)
+    nodes = without_racks(1, 2, 3)
+    assert spread(4, 1, nodes)[2:] == spread(2, 1, nodes, first_index=2)
+
+
+def test_replicas_are_in_different_racks() -> None:
+    """Leaders change between the racks, and in each rack between its brokers."""
+    assert spread(4, 2, {0: "a", 1: "a", 2: "b", 3: "b"}) == [[0, 2], [2, 0], [1, 3], [3, 1]]
+
+
+def test_small_rack_leads_as_many_partitions_as_large_one() -> None:
+    """Its broker is skipped when it already has a replica, as in Kafka's StripedReplicaPlacer."""
+    assert spread(4, 3, {1: None, 2: "b", 3: "b"}) == [[1, 2, 3], [2, 1, 3], [1, 3, 2], [3, 1, 2]]
 
 
 def test_stopped_brokers_hold_replicas_only_if_others_are_too_few() -> None:
-    assert spread(2, 2, [1, 3], away=[2]) == [[1, 3], [3, 1]]
-    assert spread(2, 3, [1, 3], away=[2]) == [[1, 3, 2], [3, 1, 2]]
+    nodes = without_racks(1, 3)
+    assert spread(2, 2, nodes, away=[2]) == [[1, 3], [3, 1]]
+    assert spread(2, 3, nodes, away=[2]) == [[1, 3, 2], [3, 1, 2]]
     with pytest.raises(KafkaError, match=r"only 3 broker\(s\)"):
-        spread(1, 4, [1, 3], away=[2])
+        spread(1, 4, nodes, away=[2])
     with pytest.raises(KafkaError):
-        spread(1, 1, [], away=[2])
+        spread(1, 1, {}, away=[2])
 
 
 def test_stopped_broker_neither_leads_nor_is_in_sync() -> None:
@@ -63,7 +79,7 @@ def test_stopped_broker_neither_leads_nor_is_in_sync() -> None:
 @pytest.mark.parametrize("factor", [0, -2, 4])
 def test_more_replicas_than_brokers_are_refused(factor: int) -> None:
     with pytest.raises(KafkaError) as refusal:
-        spread(1, factor, [1, 2, 3])
+        spread(1, factor, without_racks(1, 2, 3))
     assert refusal.value.code == Code.INVALID_REPLICATION_FACTOR
 
 
