@@ -1,21 +1,21 @@
 """Java's hashes of strings, and the iteration order of Java's and Scala's hash tables.
 
 Clients can see both. The hash of an id selects its partition of an internal topic. The iteration order decides which
-member gets an extra partition, which protocol wins a tie, and the order of SASL mechanisms and signed extensions.
+member gets an extra partition, which protocol wins a tie, and how groups, SASL mechanisms and extensions are sorted.
 
 A table starts with 16 slots and doubles when it is three quarters full. The low bits of a key's hash select its slot;
 within a slot, keys stay in insertion order. The iteration order is therefore by slot, then by insertion, and Python's
 dicts already keep insertion order. (If a slot holds more than eight keys, Java turns it into a tree, or doubles the
 table if it has fewer than 64 slots. Only the doubling is modeled here.)
 
-Kafka's TimelineHashMap, which holds the members of a group, works differently: it starts with 2 slots, and the high
+Kafka's TimelineHashMap, which holds groups and their members, works differently: it starts with 2 slots, and the high
 bits of the hash, multiplied by a constant, select the slot.
 
 Source: java.lang.String.hashCode, java.util.HashMap, org.apache.kafka.timeline.BaseHashTable,
 org.apache.kafka.common.Uuid.hashCode.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Generic, TypeVar
 
@@ -60,11 +60,21 @@ def number_hash(number: int) -> int:
     return number & _MAX_UINT
 
 
+def topic_partition_hash(topic: str, index: int) -> int:
+    """Return TopicPartition.hashCode as an unsigned number."""
+    return 31 * (31 + index) + string_hash(topic) & _MAX_UINT
+
+
 def grown(count: int, slots: int = _SMALLEST) -> int:
     """Return the number of slots of a HashMap after `count` keys have been inserted one by one."""
     while count * 4 > slots * 3:
         slots *= 2
     return slots
+
+
+def grown_concurrently(count: int) -> int:
+    """Return the number of slots of a ConcurrentHashMap. It doubles when it is three quarters full, not after that."""
+    return grown(count + 1)
 
 
 def set_of(count: int) -> int:
@@ -139,6 +149,12 @@ def order_of_set(strings: Collection[str]) -> list[str]:
     return ordered(strings, string_hash, set_of(len(strings)))
 
 
+def order_of_scala_map(keys: Collection[str]) -> list[str]:
+    """Return the keys of a mutable HashMap of Scala in iteration order. Within a slot, they are sorted by hash."""
+    slots = grown_concurrently(len(keys))
+    return sorted(keys, key=lambda key: (slot_of(string_hash(key), slots), _signed(string_hash(key))))
+
+
 def order_of_copy(strings: Collection[str]) -> list[str]:
     """Return the keys of a HashMap created from a HashMap with these keys, in iteration order."""
     return ordered(order_of_strings(strings), string_hash, with_capacity(int(len(strings) / 0.75 + 1)))
@@ -162,6 +178,32 @@ def order_of_numbers(numbers: Collection[int], slots: int | None = None) -> list
     return sorted(numbers, key=lambda number: slot_of(number, slots))
 
 
+def _signed(hashed: int) -> int:
+    return hashed - (1 << 32) if hashed >> 31 else hashed
+
+
+class TimelineMap(dict[str, T]):
+    """A dict that knows its largest size, which determines the iteration order of a TimelineHashMap."""
+
+    __slots__ = ("peak",)
+
+    def __init__(self, items: Mapping[str, T] | None = None, peak: int = 0) -> None:
+        super().__init__(items or {})
+        self.peak = peak
+
+    def __setitem__(self, key: str, value: T) -> None:
+        """Set an item. A map that is almost full grows even if the key is not new."""
+        self.peak = max(self.peak, len(self) + 1)
+        super().__setitem__(key, value)
+
+    def copy(self) -> "TimelineMap[T]":
+        return TimelineMap(self, self.peak)
+
+    def in_order(self) -> list[str]:
+        """Return the keys in iteration order."""
+        return timeline_order(self, self.peak)
+
+
 def timeline_order(keys: Collection[str], peak: int) -> list[str]:
     """Take keys in insertion order and return them in the iteration order of a TimelineHashMap.
 
@@ -175,9 +217,7 @@ def timeline_order(keys: Collection[str], peak: int) -> list[str]:
     shift = 64 - (slots.bit_length() - 1)
 
     def slot(key: str) -> int:
-        hashed = string_hash(key)
-        signed = hashed - (1 << 32) if hashed >> 31 else hashed
-        return (signed * _MULTIPLIER & 0xFFFFFFFFFFFFFFFF) >> shift
+        return (_signed(string_hash(key)) * _MULTIPLIER & 0xFFFFFFFFFFFFFFFF) >> shift
 
     latest_first = list(keys)[::-1]  # the iterator returns the newest key of a slot first
     return sorted(latest_first, key=slot)

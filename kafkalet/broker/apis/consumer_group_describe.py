@@ -7,6 +7,8 @@ Missing groups and groups of other types return GROUP_ID_NOT_FOUND.
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.consumerGroupDescribe.
 """
 
+from itertools import chain
+
 from kafkalet.broker.apis.parts.authorized_operations import authorized_operations
 from kafkalet.broker.apis.parts.error_texts import HIDDEN_TOPICS
 from kafkalet.broker.context import Context
@@ -25,7 +27,8 @@ async def handle(request: ConsumerGroupDescribeRequest, context: Context) -> Con
     if not runs_consumer_groups(context.node):
         raise KafkaError(Code.UNSUPPORTED_VERSION)
     described, refused = [], []
-    for group_id in request.group_ids:
+    by_partition = context.broker.coordinators.groups.by_partition(request.group_ids)
+    for group_id in sorted(chain(*by_partition), key=bool):  # the empty id, which is refused, is first
         if context.allows(Operation.DESCRIBE, ResourceType.GROUP, group_id):
             group = _describe(group_id, context)
             if request.include_authorized_operations and group.error_code == Code.NONE:

@@ -8,11 +8,14 @@ response waits until all in-sync replicas have the tombstones.
 Source: kafka.server.KafkaApis.handleDeleteGroupsRequest, GroupCoordinatorShard.deleteGroups.
 """
 
+from itertools import chain
+
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.administration import delete
 from kafkalet.broker.groups.group import Group
 from kafkalet.broker.groups.share.group import ShareGroup
 from kafkalet.broker.groups.share.initialization import delete_states, states_to_delete
+from kafkalet.broker.java_order import order_of_scala_map, order_of_set
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
@@ -26,7 +29,9 @@ async def handle(request: DeleteGroupsRequest, context: Context) -> DeleteGroups
     answers: list[Deleted] = []
     refused: list[Deleted] = []
     written: list[tuple[Deleted, Delayed[Code]]] = []
-    for group_id in dict.fromkeys(request.groups_names):
+    by_partition = context.broker.coordinators.groups.by_partition(dict.fromkeys(request.groups_names))
+    order = order_of_set if context.release.coordinates_groups_by_partition else order_of_scala_map
+    for group_id in chain(*map(order, by_partition)):
         if not context.allows(Operation.DELETE, ResourceType.GROUP, group_id):
             refused.append(Deleted(group_id=group_id, error_code=Code.GROUP_AUTHORIZATION_FAILED))
             continue

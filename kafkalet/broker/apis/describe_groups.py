@@ -9,6 +9,8 @@ types are reported in the state Dead.
 Source: org.apache.kafka.coordinator.group.GroupMetadataManager.describeGroups.
 """
 
+from itertools import chain
+
 from kafkalet.broker.apis.parts.authorized_operations import authorized_operations
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.classic.group import ClassicGroup, State
@@ -25,7 +27,7 @@ GROUP_ID_NOT_FOUND_SINCE = 6
 async def handle(request: DescribeGroupsRequest, context: Context) -> DescribeGroupsResponse:
     described: list[Described] = []
     refused: list[Described] = []
-    for group_id in request.groups:
+    for group_id in chain(*context.broker.coordinators.groups.by_partition(request.groups)):
         if context.allows(Operation.DESCRIBE, ResourceType.GROUP, group_id):
             group = _describe(group_id, context)
             if request.include_authorized_operations and group.error_code == Code.NONE:

@@ -12,6 +12,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from kafkalet.broker.context import Context
+from kafkalet.broker.java_order import grown_concurrently, ordered, string_hash
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from kafkalet.tasks.task import pause
@@ -25,21 +26,24 @@ def handle(
     if context.release.trims_group_states:
         states = {state.strip() for state in states}
     types = {type_.lower() for type_ in request.types_filter}
-    groups = [
+    groups = [group for shard in context.broker.coordinators.groups.shards() for group in shard.visible_groups()]
+    if not context.release.coordinates_groups_by_partition:
+        slots = grown_concurrently(len(groups))
+        groups = ordered(groups, lambda group: string_hash(group.group_id), slots)
+    listed = [
         ListGroupsResponse.Group(
             group_id=group.group_id,
             protocol_type=group.protocol_type,
             group_state=group.state,
             group_type=group.type,
         )
-        for shard in context.broker.coordinators.groups.shards()
-        for group in shard.visible_groups()
+        for group in groups
         if not states or (group.state.lower() if in_any_case else group.state) in states
         if not types or group.type in types
     ]
     if context.allows_on_cluster(Operation.DESCRIBE):
-        return ListGroupsResponse(groups=groups)
-    return _list_describable(groups, context)
+        return ListGroupsResponse(groups=listed)
+    return _list_describable(listed, context)
 
 
 async def _list_describable(groups: list[ListGroupsResponse.Group], context: Context) -> ListGroupsResponse:

@@ -5,6 +5,8 @@ Missing groups and groups of other types return GROUP_ID_NOT_FOUND.
 Source: kafka.server.KafkaApis.handleShareGroupDescribe, GroupCoordinatorService.shareGroupDescribe.
 """
 
+from itertools import chain
+
 from kafkalet.broker.apis.parts.authorized_operations import authorized_operations
 from kafkalet.broker.apis.parts.error_texts import HIDDEN_TOPICS, text_of
 from kafkalet.broker.context import Context
@@ -21,19 +23,19 @@ Group = ShareGroupDescribeResponse.Group
 async def handle(request: ShareGroupDescribeRequest, context: Context) -> ShareGroupDescribeResponse:
     if not runs_share_groups(context.node):
         raise KafkaError(Code.UNSUPPORTED_VERSION)
-    unnamed: list[Group] = []
     described: list[Group] = []
     refused: list[Group] = []
-    for group_id in request.group_ids:
+    by_partition = context.broker.coordinators.groups.by_partition(request.group_ids)
+    for group_id in sorted(chain(*by_partition), key=bool):  # the empty id, which is refused, is first
         if context.allows(Operation.DESCRIBE, ResourceType.GROUP, group_id):
             group = _describe(group_id, context)
             if request.include_authorized_operations and group.error_code == Code.NONE:
                 group.authorized_operations = authorized_operations(context, ResourceType.GROUP, group_id)
-            (described if group_id else unnamed).append(_with_visible_topics(group, context))
+            described.append(_with_visible_topics(group, context))
         else:
             refused.append(_refused(group_id, Code.GROUP_AUTHORIZATION_FAILED))
         await pause()
-    return ShareGroupDescribeResponse(groups=refused + unnamed + described)
+    return ShareGroupDescribeResponse(groups=refused + described)
 
 
 def _describe(group_id: str, context: Context) -> Group:

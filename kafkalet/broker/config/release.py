@@ -191,6 +191,10 @@ class Release:
         "All batches that a group coordinator writes have sequence 0, not only batches with offsets.")
     has_unavailable_share_coordinators = until(4, 0,
         "FindCoordinator v6 returns COORDINATOR_NOT_AVAILABLE for share groups instead of INVALID_REQUEST.")
+    coordinates_groups_by_partition = since(4, 0,
+        "The results of requests for several groups are in the order of a hash table of partitions of "
+        "`__consumer_offsets`. In earlier releases, ListGroups uses a table of group ids, the others that of the "
+        "request.")
     returns_refused_groups_first = since(3, 5,
         "DescribeGroups lists the groups that the client may not describe before all others.")
     trims_group_states = since(4, 0, "ListGroups strips spaces around the states in its state filter.")

@@ -6,10 +6,13 @@ Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.
 """
 
 import math
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import partial
 
 from kafkalet.broker.cluster.node import Node
 from kafkalet.broker.cluster.state_log import StateLog
+from kafkalet.broker.cluster.state_topics import CONSUMER_OFFSETS, partition_of
+from kafkalet.broker.java_order import HashTable, grown_concurrently, ordered, topic_partition_hash
 from kafkalet.broker.watchers import NO_TOPIC
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.leave_group import LeaveGroupRequest
@@ -29,6 +32,8 @@ from .share.heartbeat import fence as fence_share_members
 FOUND_GROUPS = 10_000
 LONGEST_REMEMBERED = 255
 """Longer group ids are not cached: 10,000 ids of the maximum length would take 300 MB."""
+
+_hash_of = partial(topic_partition_hash, CONSUMER_OFFSETS.name)
 
 
 class GroupCoordinator:
@@ -85,8 +90,22 @@ class GroupCoordinator:
         return shard
 
     def shards(self) -> Iterator[Shard]:
-        """Return the shards of all partitions that this broker leads (ListGroups)."""
-        yield from self._shards.values()
+        """Yield the shards of all partitions that this broker leads, in the order of CoordinatorRuntime."""
+        leads = sum(each.topic == CONSUMER_OFFSETS.name and each.is_leader for each in self._node.partitions.values())
+        yield from (self._shards[index] for index in ordered(self._shards, _hash_of, grown_concurrently(leads)))
+
+    def by_partition(self, group_ids: Iterable[str]) -> Iterable[list[str]]:
+        """Return the group ids of a request, grouped by partition, in the order of GroupCoordinatorService."""
+        topic = self._node.metadata.topics.get(CONSUMER_OFFSETS.name)
+        if topic is None or not self._node.release.coordinates_groups_by_partition:
+            return [list(group_ids)]
+        table = HashTable(_hash_of)
+        partitions: dict[int, list[str]] = {}
+        for group_id in group_ids:
+            index = partition_of(group_id, len(topic.partitions))
+            table.add_if_absent(index)
+            partitions.setdefault(index, []).append(group_id)
+        return [partitions[index] for index in table]
 
     def transaction_ended(self, index: int, producer_id: int, *, committed: bool) -> None:
         """Commit or drop the pending offsets of a producer whose transaction has ended.

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from kafkalet.broker.cluster.node import Node
 from kafkalet.broker.cluster.state_log import NO_SEQUENCE, StateLog, StateRecord, client_code
+from kafkalet.broker.java_order import TimelineMap
 from kafkalet.clock import Clock
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.tasks.delayed import Delayed
@@ -34,14 +35,15 @@ class Shard:
         self.place = log.partition.topic, log.index
         self.clock: Clock = node.clock
         self.client_clock: Clock = node.client_clock
-        self.groups: dict[str, Group] = {}
+        self.groups: TimelineMap[Group] = TimelineMap()
         self._base_sequence = 0 if node.release.writes_group_batches_with_sequence_0 else NO_SEQUENCE
         self.offsets = Offsets(log, node.release.offset_value_version)
 
     def visible_groups(self) -> Iterator[Group]:
-        """Yield the groups that clients can list and describe (see `Group.visible_from`)."""
+        """Yield the groups that clients can list and describe (see `Group.visible_from`), in Kafka's order."""
         end_offset = self.log.end_offset
-        return (group for group in self.groups.values() if group.visible_from <= end_offset)
+        groups = map(self.groups.__getitem__, self.groups.in_order())
+        return (group for group in groups if group.visible_from <= end_offset)
 
     def visible_group(self, group_id: str) -> Group | None:
         """Return the group that clients can describe, or None."""

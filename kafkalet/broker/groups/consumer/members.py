@@ -271,7 +271,7 @@ class Preview(ConsumerMembers):
 
     def __init__(self, members: ConsumerMembers) -> None:
         super().__init__()
-        self._members = dict(members._members)
+        self._members = members._members.copy()
         self._static = dict(members._static)
         self.names = members.names.copy()
         self.regexes = members.regexes.copy()

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Generic, Protocol, TypeVar
 
 from kafkalet.broker.groups.group import Member
-from kafkalet.broker.java_order import timeline_order
+from kafkalet.broker.java_order import TimelineMap
 
 JOINING, LEAVING = 0, -1
 """Member epochs that have a special meaning in heartbeats."""
@@ -28,8 +28,7 @@ class Members(Generic[M]):
     """The members of a group by member id, in the order in which they joined."""
 
     def __init__(self) -> None:
-        self._members: dict[str, M] = {}
-        self._peak = 0
+        self._members: TimelineMap[M] = TimelineMap()
         self.names: Counter[str] = Counter()
         """For each topic, the number of members that subscribe to it by name."""
 
@@ -47,7 +46,7 @@ class Members(Generic[M]):
 
     def in_order(self) -> list[str]:
         """Return the member ids in the iteration order of Kafka's TimelineHashMap."""
-        return timeline_order(self._members, self._peak)
+        return self._members.in_order()
 
     def topics(self) -> set[str]:
         """Return all subscribed topics."""
@@ -63,7 +62,6 @@ class Members(Generic[M]):
         if before is not None:
             self.uncount(before)
         self._members[member.member_id] = member
-        self._peak = max(self._peak, len(self._members))
         self.count(member)
 
     def remove(self, member_id: str) -> None:
@@ -74,7 +72,7 @@ class Members(Generic[M]):
     def preview(self) -> "Members[M]":
         """Return a copy of the members, for trying out changes without modifying the group."""
         copy: Members[M] = Members()
-        copy._members, copy._peak, copy.names = dict(self._members), self._peak, self.names.copy()
+        copy._members, copy.names = self._members.copy(), self.names.copy()
         return copy
 
     def count(self, member: M) -> None:

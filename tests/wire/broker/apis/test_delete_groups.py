@@ -80,3 +80,16 @@ def test_unreplicated_deletion_returns_coordinator_not_available_after_the_timeo
 
 def names(answer: Plain) -> list[str]:
     return [group["group_id"] for group in answer["groups"]]
+
+
+@pytest.mark.parametrize(
+    ("release", "numbers"),
+    [("3.9", [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 10]), ("4.4", [3, 4, 10, 1, 21, 2, 11, 22, 0, 9, 7, 8, 5, 6])],
+)
+def test_results_are_in_the_order_of_the_hash_tables_of_the_release(release: str, numbers: list[int]) -> None:
+    """The orders were returned by Kafka 3.9.2 and 4.4.0."""
+    with on_the_wire(version=release) as wire:
+        wire.ask("FindCoordinator", 3, {"key": "g", "key_type": 0})
+        ids = [f"grp-{number}" for number in sorted(numbers)]
+        results = wire.ask("DeleteGroups", 2, {"groups_names": ids})["results"]
+        assert [result["group_id"] for result in results] == [f"grp-{number}" for number in numbers]

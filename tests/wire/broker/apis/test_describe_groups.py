@@ -80,3 +80,21 @@ def test_other_broker_returns_not_coordinator() -> None:
         coordinator = wire.ask("FindCoordinator", 3, {"key": "g", "key_type": 0})["node_id"]
         result = wire.ask("DescribeGroups", 5, {"groups": ["g"]}, coordinator % 3 + 1)["groups"][0]
     assert (result["error_code"], result["group_state"]) == (Code.NOT_COORDINATOR, "")
+
+
+@pytest.mark.parametrize("api", ["DescribeGroups", "ConsumerGroupDescribe", "ShareGroupDescribe"])
+def test_groups_are_ordered_by_partition_of_the_offsets_topic(api: str) -> None:
+    """The order is that in which Kafka 4.4.0 returned them."""
+    asked = [f"grp-{number}" for number in (3, 1, 21, 9, 4, 17)]
+    field = "groups" if api == "DescribeGroups" else "group_ids"
+    with on_the_wire(version="4.4") as wire:
+        wire.ask("FindCoordinator", 3, {"key": "g", "key_type": 0})
+        groups = wire.ask(api, 1, {field: asked})["groups"]
+        assert [group["group_id"] for group in groups] == ["grp-3", "grp-4", "grp-1", "grp-21", "grp-9", "grp-17"]
+
+
+def test_groups_are_in_the_order_of_the_request_before_4_0() -> None:
+    asked = [f"grp-{number}" for number in (3, 1, 21, 9, 4, 17)]
+    with on_the_wire(version="3.9") as wire:
+        wire.ask("FindCoordinator", 3, {"key": "g", "key_type": 0})
+        assert [group["group_id"] for group in wire.ask("DescribeGroups", 1, {"groups": asked})["groups"]] == asked

@@ -7,6 +7,7 @@ import pytest
 from kafkalet.protocol.errors import Code
 from tests.wire.brokers import Plain, Wire, on_the_wire
 
+from .test_delete_groups import commit_body
 from .test_describe_groups import joined
 from .test_join_group import body as join_body
 
@@ -86,3 +87,20 @@ def test_each_broker_lists_the_groups_it_coordinates() -> None:
         for node in (1, 2, 3):
             here = {group["group_id"] for group in wire.ask("ListGroups", 4, {}, node)["groups"]}
             assert here == {group_id for group_id, of in coordinators.items() if of == node}
+
+
+@pytest.mark.parametrize(
+    ("release", "numbers"),
+    [
+        ("3.9", [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 10]),
+        ("4.4", [1, 21, 9, 5, 4, 10, 22, 0, 8, 3, 11, 7, 2, 6]),
+    ],
+)
+def test_groups_are_in_the_order_of_the_hash_tables_of_the_release(release: str, numbers: list[int]) -> None:
+    """The orders were returned by Kafka 3.9.2 and 4.4.0."""
+    with on_the_wire(version=release) as wire:
+        wire.ask("FindCoordinator", 3, {"key": "g", "key_type": 0})
+        for number in sorted(numbers):
+            wire.ask("OffsetCommit", 7, commit_body(f"grp-{number}"))
+        groups = [group["group_id"] for group in wire.ask("ListGroups", 4, {})["groups"]]
+        assert groups == [f"grp-{number}" for number in numbers]
