@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE :=
 export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/pycache
 
-.PHONY: run test test-all test-slow test-spark quick coverage check bench clients docs fuzz torture anomalies oracle record dist clean
+.PHONY: run test test-all test-slow test-spark quick coverage check bench clients docs fuzz torture anomalies oracle kafka-tests record dist clean
 
 run:
 	$(PYTHON) -m kafkalet serve $(ARGS)
@@ -60,6 +60,11 @@ anomalies: $(BIN)/.ready-test
 
 oracle: $(BIN)/.ready-test-all
 	$(BIN)/python -m pytest -m oracle $(ARGS)
+
+# Kafka's own integration tests on kafkalet; needs Java 17 and Maven. CLASSES="CLASS CLASS#METHOD ..." selects tests.
+kafka-tests: $(BIN)/.ready-test
+	$(BIN)/python -m tests.kafka $(CLASSES) $(ARGS)
+	$(BIN)/python -m tools.reference
 
 record: $(BIN)/.ready-test-all
 	$(BIN)/python -m tests.oracle.record $(RELEASE) $(ARGS)

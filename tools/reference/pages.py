@@ -4,7 +4,18 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from . import api, configuration, recorded_errors, releases, rules, scenarios, sources, spark_options, states
+from . import (
+    api,
+    configuration,
+    kafka_tests,
+    recorded_errors,
+    releases,
+    rules,
+    scenarios,
+    sources,
+    spark_options,
+    states,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = "python -m tools.reference"
@@ -26,6 +37,7 @@ BLOCKS: dict[str, Callable[..., str]] = {
     "recipes": sources.recipes,
     "scenarios": scenarios.text,
     "errors": recorded_errors.text,
+    "kafka-tests": kafka_tests.text,
 }
 """The words after `generated:`, and the functions that they call with the words that follow."""
 BLOCK = re.compile(r"^<!-- generated: ([^\n]+) -->\n(.*?)^<!-- end -->$", re.MULTILINE | re.DOTALL)

@@ -1,0 +1,191 @@
+package kafkalet;
+
+import com.fasterxml.jackson.databind.JsonNode;
+
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.FeatureUpdate;
+import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.clients.admin.UpdateFeaturesOptions;
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
+import org.apache.kafka.common.network.ListenerName;
+import org.apache.kafka.common.security.auth.SecurityProtocol;
+import org.apache.kafka.common.test.JaasUtils;
+import org.apache.kafka.metadata.bootstrap.BootstrapMetadata;
+import org.apache.kafka.server.common.Feature;
+import org.apache.kafka.server.common.MetadataVersion;
+
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.ExecutionException;
+import java.util.stream.IntStream;
+
+/** The cluster of one test: how its nodes become a {@link Kafkalet} process, which starts with the first broker. */
+public final class Cluster implements AutoCloseable {
+    /** Properties of the kit itself, and those that only Kafka's controllers have. */
+    private static final Set<String> NOT_PASSED = Set.of("process.roles", "node.id", "broker.id", "listeners", "advertised.listeners",
+        "log.dir", "log.dirs", "metadata.log.dir", "controller.listener.names", "controller.quorum.voters",
+        "controller.quorum.bootstrap.servers", "unstable.api.versions.enable", "unstable.feature.versions.enable");
+    /** Properties that name Java classes. */
+    private static final Set<String> PLUGINS = Set.of("create.topic.policy.class.name", "alter.config.policy.class.name",
+        "client.quota.callback.class", "metric.reporters", "group.share.assignors", "group.consumer.assignors", "authorizer.class.name",
+        "principal.builder.class", "replica.selector.class", "remote.log.storage.manager.class.name",
+        "remote.log.metadata.manager.class.name", "kafka.metrics.reporters", "ssl.engine.factory.class",
+        "sasl.server.callback.handler.class", "security.providers");
+
+    private static final int STOP_MS = 500;
+    private static final String ADMIN = "org.apache.kafka.common.security.plain.PlainLoginModule required username=\""
+        + JaasUtils.KAFKA_PLAIN_ADMIN + "\" password=\"" + JaasUtils.KAFKA_PLAIN_ADMIN_PASSWORD + "\";";
+
+    private final Path directory;
+    private final ListenerName listener;
+    private final SecurityProtocol protocol;
+    private final BootstrapMetadata features;
+    private final int disks;
+    private final Map<String, String> properties;
+    private final Map<Integer, Map<String, String>> own = new TreeMap<>();
+    private final Map<Integer, JsonNode> listeners = new HashMap<>();
+    private Kafkalet kafkalet;
+
+    /** `brokers`: the properties of each broker, by id. */
+    public Cluster(Path directory, ListenerName listener, SecurityProtocol protocol, BootstrapMetadata features, int disks,
+            Map<Integer, Map<String, String>> brokers) {
+        this.directory = directory;
+        this.listener = listener;
+        this.protocol = protocol;
+        this.features = features;
+        this.disks = disks;
+        properties = new TreeMap<>(brokers.values().iterator().next());
+        brokers.values().forEach(values -> properties.entrySet().retainAll(values.entrySet()));
+        brokers.forEach((id, values) -> {
+            Map<String, String> rest = new TreeMap<>(values);
+            rest.keySet().removeAll(properties.keySet());
+            rest.keySet().removeAll(NOT_PASSED);
+            own.put(id, rest);
+        });
+    }
+
+    /** Returns what Kafka's kit sets for SASL: the mechanism PLAIN, its users, and the authorizer. */
+    public static Map<String, String> sasl(ListenerName listener) {
+        String users = " user_" + JaasUtils.KAFKA_PLAIN_ADMIN + "=\"" + JaasUtils.KAFKA_PLAIN_ADMIN_PASSWORD + "\" user_"
+            + JaasUtils.KAFKA_PLAIN_USER1 + "=\"" + JaasUtils.KAFKA_PLAIN_USER1_PASSWORD + "\";";
+        return Map.of("sasl.enabled.mechanisms", "PLAIN", "sasl.mechanism.inter.broker.protocol", "PLAIN",
+            "authorizer.class.name", "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+            "allow.everyone.if.no.acl.found", "false", "super.users", "User:" + JaasUtils.KAFKA_PLAIN_ADMIN,
+            "listener.name." + listener.value().toLowerCase(Locale.ROOT) + ".plain.sasl.jaas.config", ADMIN.replace(";", users));
+    }
+
+    public void start() {
+        if (kafkalet != null) return;
+        for (String plugin : PLUGINS) {
+            String value = properties.getOrDefault(plugin, "");
+            if (!value.isEmpty() && !value.startsWith("org.apache.kafka.metadata.authorizer.")
+                    && !value.startsWith("org.apache.kafka.common.replica.") && value.contains("."))
+                throw new Internals("plugin " + plugin);
+        }
+        Map<String, String> passed = new TreeMap<>(properties);
+        passed.keySet().removeAll(NOT_PASSED);
+        String controllers = properties.getOrDefault("controller.listener.names", "CONTROLLER");
+        List<String> addresses = Arrays.stream(properties.get("listeners").split(",")).map(String::strip)
+            .filter(address -> !List.of(controllers.split(",")).contains(address.split(":")[0])).toList();
+        List<String> data = IntStream.range(0, disks > 1 ? disks : 0).mapToObj(disk -> directory.resolve("disk" + disk).toString()).toList();
+        kafkalet = new Kafkalet(directory, own.size(), addresses, data, passed, own);
+        own.keySet().forEach(id -> port(id, listener));
+        setFeatures();
+    }
+
+    /** Changes the feature levels that are not the defaults. Kafka's kit formats the cluster with them. */
+    private void setFeatures() {
+        MetadataVersion version = features.metadataVersion();
+        Map<String, Short> wanted = new TreeMap<>();
+        if (version.compareTo(MetadataVersion.latestProduction()) < 0) wanted.put(MetadataVersion.FEATURE_NAME, version.featureLevel());
+        for (Feature feature : Feature.PRODUCTION_FEATURES) {
+            short level = features.featureLevel(feature.featureName());
+            if (level != feature.defaultLevel(version)) wanted.put(feature.featureName(), level);
+        }
+        if (wanted.isEmpty()) return;
+        try (Admin admin = admin(Map.of())) {
+            var finalized = admin.describeFeatures().featureMetadata().get().finalizedFeatures();
+            Map<String, FeatureUpdate> updates = new HashMap<>();
+            wanted.forEach((feature, level) -> {
+                short now = finalized.containsKey(feature) ? finalized.get(feature).maxVersionLevel() : 0;
+                var type = level > now ? FeatureUpdate.UpgradeType.UPGRADE : FeatureUpdate.UpgradeType.UNSAFE_DOWNGRADE;
+                if (level != now) updates.put(feature, new FeatureUpdate(level, type));
+            });
+            if (!updates.isEmpty()) admin.updateFeatures(updates, new UpdateFeaturesOptions()).all().get();
+        } catch (ExecutionException | InterruptedException error) {
+            throw new IllegalStateException("cannot set feature levels " + wanted, error);
+        }
+    }
+
+    public void start(int id) {
+        start();
+        if (!kafkalet.isRunning(id)) kafkalet.post("/v1/brokers/" + id + "/start");
+    }
+
+    /** Stops a broker. It stays stopped for as long as Kafka's takes to stop: tests expect that clients notice it. */
+    public void stop(int id) throws InterruptedException {
+        if (!isRunning(id)) return;
+        kafkalet.post("/v1/brokers/" + id + "/stop");
+        Thread.sleep(STOP_MS);
+    }
+
+    public boolean isRunning(int id) {
+        return kafkalet != null && kafkalet.isRunning(id);
+    }
+
+    public String clusterId() {
+        start();
+        return kafkalet.get("/v1/cluster").get("cluster_id").asText();
+    }
+
+    /** Returns the port of a listener of a broker, which it keeps while it is stopped. */
+    public int port(int id, ListenerName listener) {
+        if (kafkalet == null) return 0;
+        JsonNode addresses = kafkalet.get("/v1/brokers/" + id).get("listeners");
+        if (!addresses.isEmpty()) listeners.put(id, addresses);
+        String address = listeners.get(id).path(listener.value()).asText("");
+        return Integer.parseInt(address.substring(address.lastIndexOf(':') + 1));
+    }
+
+    public String bootstrap() {
+        start();
+        return String.join(",", own.keySet().stream().map(id -> "localhost:" + port(id, listener)).toList());
+    }
+
+    /** Returns an admin client with all rights. */
+    public Admin admin(Map<String, Object> configs) {
+        Map<String, Object> all = new HashMap<>(configs);
+        all.putIfAbsent("bootstrap.servers", bootstrap());
+        if (protocol == SecurityProtocol.SASL_PLAINTEXT) {
+            all.putIfAbsent("security.protocol", "SASL_PLAINTEXT");
+            all.putIfAbsent("sasl.mechanism", "PLAIN");
+            all.putIfAbsent("sasl.jaas.config", ADMIN);
+        }
+        return Admin.create(all);
+    }
+
+    public Optional<TopicDescription> topic(String name) throws Exception {
+        try (Admin admin = admin(Map.of())) {
+            return Optional.of(admin.describeTopics(List.of(name)).allTopicNames().get().get(name));
+        } catch (ExecutionException error) {
+            if (error.getCause() instanceof UnknownTopicOrPartitionException) return Optional.empty();
+            throw error;
+        }
+    }
+
+    boolean isEnabled(Feature feature) {
+        return features.featureLevel(feature.featureName()) > 0;
+    }
+
+    @Override
+    public void close() {
+        if (kafkalet != null) kafkalet.close();
+    }
+}

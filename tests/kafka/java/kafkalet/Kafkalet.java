@@ -1,0 +1,126 @@
+package kafkalet;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+
+import java.io.File;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+import java.net.Socket;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * A {@code kafkalet serve} process and its control API. It uses no threads, because tests look for threads that remain.
+ *
+ * The system property {@code kafkalet.command} is the command with the options that all processes have, {@code kafkalet.logs}
+ * the directory for their output. If {@code kafkalet.journal} is set, each process writes a journal beside its output.
+ */
+public final class Kafkalet implements AutoCloseable {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final AtomicInteger COUNT = new AtomicInteger();
+    private static final int START_S = 60;
+
+    private final Process process;
+    private final Path directory;
+    private final URI control;
+
+    /** Starts brokers with ids from 0. Properties of single brokers are those in {@code own}, by id. */
+    public Kafkalet(Path directory, int brokers, List<String> listeners, List<String> dataDirectories, Map<String, String> properties,
+            Map<Integer, Map<String, String>> own) {
+        this.directory = directory;
+        Path logs = Path.of(System.getProperty("kafkalet.logs"));
+        String name = "kafkalet-" + ProcessHandle.current().pid() + "-" + COUNT.incrementAndGet();
+        Path log = logs.resolve(name + ".log");
+        Path ready = directory.resolve("ready");
+        List<String> command = new ArrayList<>(List.of(System.getProperty("kafkalet.command").split(" ")));
+        command.addAll(List.of("--brokers", Integer.toString(brokers), "--config", directory.resolve("server.properties").toString(),
+            "--control", "127.0.0.1:0", "--ready-file", ready.toString(), "--exit-with-parent"));
+        listeners.forEach(listener -> command.addAll(List.of("--listen", listener)));
+        dataDirectories.forEach(data -> command.addAll(List.of("--data-dir", data)));
+        own.forEach((id, values) -> values.forEach((key, value) -> command.addAll(List.of("--set", id + ":" + key + "=" + value))));
+        if (System.getProperty("kafkalet.journal") != null)
+            command.addAll(List.of("--journal", logs.resolve(name + ".jsonl").toString()));
+        try {
+            Files.createDirectories(directory);
+            try (OutputStream out = Files.newOutputStream(directory.resolve("server.properties"))) {
+                Properties file = new Properties();
+                file.putAll(properties);
+                file.setProperty("node.id", "0");
+                file.store(out, null);
+            }
+            process = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile())
+                .redirectInput(new File("/dev/null")).start();
+            control = URI.create(waitFor(ready, log).getProperty("control"));
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
+        }
+    }
+
+    private Properties waitFor(Path ready, Path log) throws IOException {
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(START_S);
+        while (!Files.exists(ready)) {
+            if (!process.isAlive() || System.nanoTime() > deadline) {
+                close();
+                throw new IllegalStateException("kafkalet did not start: " + Files.readString(log).strip());
+            }
+            try {
+                Thread.sleep(20);
+            } catch (InterruptedException error) {
+                close();
+                throw new IllegalStateException(error);
+            }
+        }
+        Properties lines = new Properties();
+        try (var in = Files.newBufferedReader(ready)) {
+            lines.load(in);
+        }
+        return lines;
+    }
+
+    public JsonNode get(String path) {
+        return call("GET", path);
+    }
+
+    public void post(String path) {
+        call("POST", path);
+    }
+
+    public boolean isRunning(int id) {
+        return get("/v1/brokers/" + id).get("is_running").asBoolean();
+    }
+
+    private JsonNode call(String method, String path) {
+        try (Socket socket = new Socket(control.getHost(), control.getPort())) {
+            String body = method.equals("POST") ? "{}" : "";
+            String head = method + " " + path + " HTTP/1.0\r\nHost: " + control.getAuthority()
+                + "\r\nContent-Type: application/json\r\nContent-Length: " + body.length() + "\r\n\r\n";
+            socket.getOutputStream().write((head + body).getBytes(StandardCharsets.UTF_8));
+            String response = new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+            if (!response.split(" ")[1].startsWith("2")) throw new IllegalStateException(path + ": " + response);
+            return JSON.readTree(response.substring(response.indexOf("\r\n\r\n") + 4));
+        } catch (IOException error) {
+            throw new UncheckedIOException(path, error);
+        }
+    }
+
+    @Override
+    public void close() {
+        process.destroy();
+        try {
+            if (!process.waitFor(10, TimeUnit.SECONDS)) process.destroyForcibly();
+        } catch (InterruptedException error) {
+            process.destroyForcibly();
+            Thread.currentThread().interrupt();
+        }
+    }
+}

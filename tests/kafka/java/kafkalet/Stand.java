@@ -1,0 +1,176 @@
+package kafkalet;
+
+import kafka.cluster.Partition;
+import kafka.log.LogManager;
+import kafka.network.SocketServer;
+import kafka.raft.KafkaRaftManager;
+import kafka.server.BrokerServer;
+import kafka.server.ControllerServer;
+import kafka.server.KafkaApis;
+import kafka.server.KafkaConfig;
+import kafka.server.ReplicaManager;
+import kafka.server.SharedServer;
+
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.ListTopicsOptions;
+import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.TopicPartitionInfo;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.internals.Plugin;
+import org.apache.kafka.common.metrics.Metrics;
+import org.apache.kafka.controller.Controller;
+import org.apache.kafka.coordinator.group.Group;
+import org.apache.kafka.coordinator.group.GroupCoordinator;
+import org.apache.kafka.image.loader.MetadataLoader;
+import org.apache.kafka.metadata.BrokerState;
+import org.apache.kafka.metadata.KRaftMetadataCache;
+import org.apache.kafka.metadata.LeaderAndIsr;
+import org.apache.kafka.raft.LogOffsetMetadata;
+import org.apache.kafka.raft.RaftLog;
+import org.apache.kafka.server.authorizer.Authorizer;
+import org.apache.kafka.server.common.Feature;
+import org.apache.kafka.storage.internals.log.UnifiedLog;
+import org.mockito.Mockito;
+import org.mockito.invocation.InvocationOnMock;
+import org.mockito.stubbing.Answer;
+
+import scala.Option;
+import scala.jdk.javaapi.CollectionConverters;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Properties;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * Stand-ins for the brokers and controllers of Kafka's test kit. They have what kafkalet's control API and an admin client
+ * return: whether a broker runs, its properties and ports, topics, leaders, ACLs. Everything else throws {@link Internals}.
+ */
+public final class Stand {
+    private Stand() {
+    }
+
+    private static <T> T of(Class<T> type, Map<String, Answer<Object>> known) {
+        return Mockito.mock(type, Mockito.withSettings().stubOnly().defaultAnswer(call -> {
+            String name = call.getMethod().getName();
+            if (known.containsKey(name)) return known.get(name).answer(call);
+            return switch (name) {
+                case "toString" -> type.getSimpleName() + " of kafkalet";
+                case "hashCode" -> System.identityHashCode(call.getMock());
+                case "equals" -> call.getMock() == call.getArgument(0);
+                default -> throw new Internals(type.getSimpleName() + "." + name);
+            };
+        }));
+    }
+
+    public static BrokerServer broker(int id, Cluster cluster, KafkaConfig config) {
+        Map<String, Answer<Object>> known = new HashMap<>();
+        known.put("isShutdown", call -> !cluster.isRunning(id));
+        known.put("startup", call -> {
+            cluster.start(id);
+            return null;
+        });
+        known.put("shutdown", call -> {
+            cluster.stop(id);
+            return null;
+        });
+        known.put("awaitShutdown", call -> null);
+        known.put("brokerState", call -> cluster.isRunning(id) ? BrokerState.RUNNING : BrokerState.NOT_RUNNING);
+        known.put("config", call -> config);
+        known.put("clusterId", call -> cluster.clusterId());
+        Answer<Object> port = call -> cluster.port(id, call.getArgument(0));
+        known.put("boundPort", port);
+        constant(known, "socketServer", of(SocketServer.class, Map.of("boundPort", port)));
+        KRaftMetadataCache cache = metadataCache(cluster);
+        constant(known, "metadataCache", cache);
+        MetadataLoader loader = of(MetadataLoader.class, Map.of("lastAppliedOffset", call -> Long.MAX_VALUE));
+        constant(known, "sharedServer", of(SharedServer.class, Map.of("loader", call -> loader)));
+        constant(known, "dataPlaneRequestProcessor", of(KafkaApis.class, Map.of("metadataCache", call -> cache, "isConsumerGroupProtocolEnabled",
+            call -> cluster.isEnabled(Feature.GROUP_VERSION)
+                && config.groupCoordinatorRebalanceProtocols().contains(Group.GroupType.CONSUMER))));
+        constant(known, "groupCoordinator", of(GroupCoordinator.class, Map.of("groupMetadataTopicConfigs", call -> {
+            Properties topic = new Properties();
+            topic.put("cleanup.policy", "compact");
+            topic.put("compression.type", "producer");
+            topic.put("segment.bytes", Integer.toString(config.groupCoordinatorConfig().offsetsTopicSegmentBytes()));
+            return topic;
+        })));
+        UnifiedLog log = of(UnifiedLog.class, Map.of());
+        constant(known, "replicaManager", of(ReplicaManager.class, Map.of("onlinePartition",
+            call -> replica(cluster, id, call).map(partition -> partition(partition, id, log)).map(Option::apply).orElse(Option.empty()))));
+        constant(known, "logManager", of(LogManager.class, Map.of(
+            "getLog", call -> replica(cluster, id, call).map(partition -> Option.apply(log)).orElse(Option.empty()),
+            "liveLogDirs", call -> CollectionConverters.asScala(List.of()).toSeq())));
+        known.put("authorizerPlugin", call -> authorizer(cluster, config));
+        return of(BrokerServer.class, known);
+    }
+
+    private static void constant(Map<String, Answer<Object>> known, String name, Object value) {
+        known.put(name, call -> value);
+    }
+
+    /** Returns a partition if the broker has a replica of it. */
+    private static Optional<TopicPartitionInfo> replica(Cluster cluster, int id, InvocationOnMock call) throws Exception {
+        int index = call.<TopicPartition>getArgument(0).partition();
+        return topic(cluster, call).stream().flatMap(topic -> topic.partitions().stream())
+            .filter(p -> p.partition() == index && p.replicas().stream().anyMatch(node -> node.id() == id)).findFirst();
+    }
+
+    private static Partition partition(TopicPartitionInfo partition, int id, UnifiedLog log) {
+        boolean isLeader = partition.leader() != null && partition.leader().id() == id;
+        return of(Partition.class, Map.of("isLeader", call -> isLeader,
+            "leaderLogIfLocal", call -> isLeader ? Option.apply(log) : Option.empty()));
+    }
+
+    private static Option<Plugin<Authorizer>> authorizer(Cluster cluster, KafkaConfig config) {
+        if (config.getString("authorizer.class.name").isEmpty()) return Option.empty();
+        Authorizer authorizer = of(Authorizer.class, Map.of("acls", call -> {
+            try (Admin admin = cluster.admin(Map.of())) {
+                return admin.describeAcls(call.getArgument(0)).values().get();
+            }
+        }));
+        return Option.apply(Plugin.wrapInstance(authorizer, new Metrics(), "authorizer.class.name"));
+    }
+
+    public static ControllerServer controller(Cluster cluster, KafkaConfig config) {
+        Controller controller = of(Controller.class, Map.of("findAllTopicIds", call -> {
+            Map<String, Uuid> ids = new HashMap<>();
+            try (Admin admin = cluster.admin(Map.of())) {
+                admin.listTopics(new ListTopicsOptions().listInternal(true)).listings().get().forEach(t -> ids.put(t.name(), t.topicId()));
+            }
+            return CompletableFuture.completedFuture(ids);
+        }, "isActive", call -> true));
+        RaftLog log = of(RaftLog.class, Map.of("endOffset", call -> new LogOffsetMetadata(0)));
+        KafkaRaftManager<?> raft = of(KafkaRaftManager.class, Map.of("raftLog", call -> log));
+        return of(ControllerServer.class, Map.of("controller", call -> controller, "raftManager", call -> raft,
+            "clusterId", call -> cluster.clusterId(), "config", call -> config, "authorizerPlugin", call -> Option.empty()));
+    }
+
+    private static KRaftMetadataCache metadataCache(Cluster cluster) {
+        return of(KRaftMetadataCache.class, Map.of(
+            "getAliveBrokerNodes", call -> {
+                try (Admin admin = cluster.admin(Map.of())) {
+                    return List.copyOf(admin.describeCluster().nodes().get());
+                }
+            },
+            "numPartitions", call -> topic(cluster, call).map(topic -> topic.partitions().size()),
+            "contains", call -> topic(cluster, call).isPresent(),
+            "getTopicId", call -> topic(cluster, call).map(TopicDescription::topicId).orElse(Uuid.ZERO_UUID),
+            "getLeaderAndIsr", call -> topic(cluster, call)
+                .flatMap(topic -> topic.partitions().stream().filter(p -> p.partition() == (int) call.getArgument(1)).findFirst())
+                .map(Stand::leaderAndIsr)));
+    }
+
+    private static LeaderAndIsr leaderAndIsr(TopicPartitionInfo partition) {
+        int leader = partition.leader() == null ? LeaderAndIsr.NO_LEADER : partition.leader().id();
+        return new LeaderAndIsr(leader, partition.isr().stream().map(node -> node.id()).toList());
+    }
+
+    private static Optional<TopicDescription> topic(Cluster cluster, InvocationOnMock call) throws Exception {
+        Object first = call.getArgument(0);
+        return cluster.topic(first instanceof TopicPartition partition ? partition.topic() : (String) first);
+    }
+}
