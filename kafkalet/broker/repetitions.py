@@ -15,8 +15,6 @@ have changed (cluster/revision.py), and learned again. If there are too many pla
 not been used for the longest time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from struct import Struct
 from typing import Any, Generic, Protocol, TypeVar

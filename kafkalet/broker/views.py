@@ -1,7 +1,5 @@
 """The public views of logs and transactions. They may be used in any thread."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple, Protocol, TypeVar
 

@@ -5,8 +5,6 @@ log can contain are refused: incomplete entries, offsets or leader epochs that g
 state of their producer.
 """
 
-from __future__ import annotations
-
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.records import legacy
 from kafkalet.protocol.records.batch import NO_LEADER_EPOCH, Batch, batches

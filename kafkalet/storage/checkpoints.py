@@ -8,8 +8,6 @@ partition.metadata, in the directory of a log, contains the topic id. If .kafka_
 broker closed all logs before it stopped.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping
 

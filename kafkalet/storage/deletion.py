@@ -5,8 +5,6 @@ no timers (in a tool that works on the files without an event loop), a deletion 
 ranges that have already been handed out stay readable.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 

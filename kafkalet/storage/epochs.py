@@ -14,8 +14,6 @@ is flushed or closed.
 Message formats 0 and 1 have no epochs: a log in one of these formats has no entries and no file.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 from bisect import bisect_right

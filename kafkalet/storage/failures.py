@@ -14,8 +14,6 @@ offline, as in Kafka (LogDirFailureChannel, LogManager.handleLogDirFailure); `on
 docs/decisions/0008.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from functools import wraps

@@ -7,8 +7,6 @@ Descriptors are those of the operating system, so that sendfile can use them. Ev
 has a path; files.py adds it for calls on descriptors.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 

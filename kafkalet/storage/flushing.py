@@ -6,8 +6,6 @@ calls fsync on them, one job at a time. `collect` runs the callbacks of finished
 After a failure, the flusher has `collect` called at once.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 from collections import deque

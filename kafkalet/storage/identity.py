@@ -17,8 +17,6 @@ Kafka's directories whatever their broker id is.
 Source: org.apache.kafka.metadata.properties.MetaProperties, MetaPropertiesEnsemble.verify.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from typing import NamedTuple

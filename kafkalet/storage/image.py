@@ -5,8 +5,6 @@ snapshots are encoded from memory, and the records are read from the files. Writ
 a data directory after a clean shutdown, for kafkalet and for Apache Kafka.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator, Mapping

@@ -27,8 +27,6 @@ rolled for an append that is then refused for its sequence, or that turns out to
 segment stays.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress

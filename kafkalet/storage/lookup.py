@@ -16,8 +16,6 @@ Negative timestamps have special meanings (ListOffsetsRequest). Sources: Unified
 legacyFetchOffsetsBefore, LogSegment.findOffsetByTimestamp, FileRecords.searchForTimestamp.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple

@@ -15,8 +15,6 @@ Paths below the protected directories are virtual: `_changed` maps those that di
 or to None if they do not exist. An entry for a directory applies to everything below it that has no entry.
 """
 
-from __future__ import annotations
-
 import errno
 import logging
 import os

@@ -6,8 +6,6 @@ The total is the size of the segments with records at or above the recovery poin
 recovers.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 from bisect import bisect_right

@@ -19,8 +19,6 @@ ignored, and so is everything that is not a regular file.
 All damage is logged with the file name and position.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import logging

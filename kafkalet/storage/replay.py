@@ -1,7 +1,5 @@
 """Rebuild the producer states from the latest snapshot and the entries after it (UnifiedLog.rebuildProducerState)."""
 
-from __future__ import annotations
-
 from .config import LogConfig
 from .producers import ProducerStates
 from .segment import Segment

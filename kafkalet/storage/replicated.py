@@ -5,8 +5,6 @@ increase and are not below its log end offset. Gaps between offsets are allowed,
 compacted. An incomplete last entry is dropped; the next fetch returns it in full.
 """
 
-from __future__ import annotations
-
 from kafkalet.protocol.records.batch import NO_TIMESTAMP, batches
 
 from .acceptance import NOTHING, ValidatedBatches

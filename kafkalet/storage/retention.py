@@ -10,8 +10,6 @@ too. This module only selects segments; the log deletes them. The reasons are ch
     time        its largest timestamp (without timestamps, its last modification) is older than `retention.ms`
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from enum import Enum

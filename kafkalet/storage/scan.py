@@ -4,8 +4,6 @@
 one entry in memory.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kafkalet.protocol.errors import Code, KafkaError

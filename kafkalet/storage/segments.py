@@ -4,8 +4,6 @@ The last segment takes the appends. The largest timestamps of the segments are k
 segment at or after a timestamp can be found by binary search.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 

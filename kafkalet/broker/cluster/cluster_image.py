@@ -5,8 +5,6 @@ Clients must not notice that time went back: they ignore a leader epoch below on
 must not be assigned twice.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple, Self
 
 from kafkalet.storage.image import Image

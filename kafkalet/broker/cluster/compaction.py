@@ -5,8 +5,6 @@ read and write the files. A request does the same in the thread of the caller. I
 the background.
 """
 
-from __future__ import annotations
-
 import logging
 import math
 from collections.abc import Callable

@@ -7,8 +7,6 @@ had, it replaces the log. If the broker stops before that, the move continues af
 Source: kafka.server.ReplicaAlterLogDirsThread, kafka.cluster.Partition.maybeReplaceCurrentWithFutureReplica.
 """
 
-from __future__ import annotations
-
 import logging
 from asyncio import AbstractEventLoop, TimerHandle
 from collections.abc import Callable, Iterator, Mapping

@@ -4,8 +4,6 @@ After a clean shutdown, a broker with many partitions opens a log when it is fir
 opened here, so that retention applies to them and damage is found.
 """
 
-from __future__ import annotations
-
 from kafkalet.storage.environment import StartInterrupted
 from kafkalet.tasks.periodic import Background
 from kafkalet.tasks.task import pause

@@ -3,8 +3,6 @@
 Source: kafka.server.KafkaConfig.logDirs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from kafkalet.properties import InvalidProperty

@@ -1,7 +1,5 @@
 """The socket of a connection that has become a black hole: data is accepted and discarded."""
 
-from __future__ import annotations
-
 import errno
 import socket
 from typing import NoReturn

@@ -10,8 +10,6 @@ than serving most requests, so the broker is slower. Bytes are written as text, 
 are printable UTF-8.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 from base64 import b64encode

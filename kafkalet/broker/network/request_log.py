@@ -11,8 +11,6 @@ module only while debug logging is enabled (`Router.context`). A request is also
 closes the connection, or if the client disconnects before the response.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from typing import Any

@@ -6,8 +6,6 @@ possible secrets are left out, and only the length of byte fields is shown. Stri
 truncated; long lists are truncated.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice

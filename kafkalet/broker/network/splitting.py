@@ -6,8 +6,6 @@
 Requests are answered in order. A Produce request with acks=0 has no response.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from struct import Struct
 from typing import cast

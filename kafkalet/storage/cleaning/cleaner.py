@@ -14,8 +14,6 @@ Steps 1 and 2 run in a thread, which has its own descriptors, and which may be a
 the event loop.
 """
 
-from __future__ import annotations
-
 import contextlib
 import math
 import os

@@ -5,8 +5,6 @@ subject to retention here: segments below the log start offset are deleted, and 
 expired ones, too. Kafka's thread does the same after each round.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Collection
 

@@ -4,8 +4,6 @@ Kafka stores a hash of each key in a table of fixed size. A round of the cleaner
 limit decides which records are removed. This map has the same limit but stores the keys themselves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from kafkalet.protocol.records.record import Record

@@ -11,8 +11,6 @@ that consumers see the deletion. The end of that time, the delete horizon, repla
 their tombstones stay until the segments before the dirty ones have not been modified for `delete.retention.ms`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple

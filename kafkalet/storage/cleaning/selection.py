@@ -10,8 +10,6 @@ that is younger than `min.compaction.lag.ms`. A log is cleaned if the dirty part
 `min.cleanable.dirty.ratio` of the bytes, or a record in it is older than `max.compaction.lag.ms`.
 """
 
-from __future__ import annotations
-
 import logging
 import math
 from collections.abc import Iterable

@@ -3,8 +3,6 @@
 Records of aborted transactions are removed. The marker of a transaction is removed when all its records are gone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
 

@@ -5,8 +5,6 @@ does not know are renamed to -stray. The metadata of the cluster becomes a snaps
 (snapshot.py). A metadata log that Apache Kafka wrote earlier is replaced, because the metadata here is newer.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 

@@ -6,8 +6,6 @@ The level of `metadata.version` determines which types of records exist, and the
 Source: the methods `write` of org.apache.kafka.image.MetadataImage and of the images that it consists of.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from typing import NamedTuple

@@ -12,8 +12,6 @@ also logged, and an earlier one is used.
 Source: org.apache.kafka.snapshot.Snapshots, kafka.raft.KafkaMetadataLog.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import re

@@ -11,8 +11,6 @@
 The metadata of a log may contain properties that this release does not accept. They are logged and ignored.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 from collections.abc import Callable, Iterable

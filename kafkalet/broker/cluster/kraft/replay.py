@@ -6,8 +6,6 @@ They are not applied if the transaction was aborted, or if its end is not in the
 Source: org.apache.kafka.image.MetadataDelta and the deltas that it consists of; MetadataBatchLoader.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from typing import Any

@@ -9,8 +9,6 @@ While there are faults, `Faults` is the hook `Hooks.intercept` of every broker i
 event loop of the cluster.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Coroutine
 from functools import partial
 from types import CoroutineType

@@ -3,8 +3,6 @@
 The errors themselves are built as for a whole request (error_responses.py).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 from typing import Any

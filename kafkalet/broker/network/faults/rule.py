@@ -7,8 +7,6 @@ request fires, and the others do not see the request.
 All methods run in the event loop of the cluster.
 """
 
-from __future__ import annotations
-
 import random
 import re
 from collections import Counter, deque
