@@ -6,9 +6,8 @@ that run with ZooKeeper apply its last entry instead.
 Source: org.apache.kafka.controller.ClientQuotaControlManager.
 """
 
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.quotas.entities import QuotaEntity, check_entity, check_value
@@ -25,38 +24,22 @@ Answer = AlterClientQuotasResponse.Entry
 Addresses = Mapping[str, str | None]
 
 
-def handle(
-    request: AlterClientQuotasRequest, context: Context
-) -> AlterClientQuotasResponse | Coroutine[Any, Any, AlterClientQuotasResponse]:
+async def handle(request: AlterClientQuotasRequest, context: Context) -> AlterClientQuotasResponse:
     context.require_on_cluster(Operation.ALTER_CONFIGS)
     entries: dict[QuotaEntity, list[Entry]] = {}
     for entry in request.entries:
         parts = {part.entity_type: part.entity_name for part in entry.entity}
         entries.setdefault(frozenset(parts.items()), []).append(entry)
-    if names := names_of(entries):
-        return _look_up_and_alter(list(names), entries, request.validate_only, context)
-    return _alter(entries, {}, request.validate_only, context)
-
-
-async def _look_up_and_alter(
-    names: list[str], entries: dict[QuotaEntity, list[Entry]], validate_only: bool, context: Context
-) -> AlterClientQuotasResponse:
-    addresses = {name: await in_thread(partial(look_up, name)) for name in names}
-    return _alter(entries, addresses, validate_only, context)
-
-
-def _alter(
-    entries: dict[QuotaEntity, list[Entry]], addresses: Addresses, validate_only: bool, context: Context
-) -> AlterClientQuotasResponse:
+    addresses = {name: await in_thread(partial(look_up, name)) for name in list(names_of(entries))}
     answers = []
     for entity, named in entries.items():
         answer = Answer(error_message=None, entity=[_part(kind, name) for kind, name in sorted(entity)])
         try:
-            _change(entity, named, addresses, validate_only, context)
+            _change(entity, named, addresses, request.validate_only, context)
         except KafkaError as error:
             answer.error_code, answer.error_message = error.code, error.message
         answers.append(answer)
-    if not validate_only:
+    if not request.validate_only:
         for broker in context.broker.brokers.values():
             broker.apply_quotas(addresses)
         context.controller.save()

@@ -59,13 +59,4 @@ def _describe(group_id: str, context: Context) -> ConsumerGroupDescribeResponse.
 
 
 def _refused(group_id: str, code: Code, message: str | None = None) -> ConsumerGroupDescribeResponse.Group:
-    return ConsumerGroupDescribeResponse.Group(
-        group_id=group_id,
-        error_code=code,
-        error_message=message,
-        group_state="",
-        group_epoch=0,
-        assignment_epoch=0,
-        assignor_name="",
-        members=[],
-    )
+    return ConsumerGroupDescribeResponse.Group(group_id=group_id, error_code=code, error_message=message)

@@ -10,9 +10,6 @@ KAFKA_STORAGE_ERROR and no partitions. While a replica is moved to another direc
 Source: kafka.server.ReplicaManager.describeLogDirs.
 """
 
-from collections.abc import Coroutine
-from typing import Any
-
 from kafkalet.broker.cluster.node import Node
 from kafkalet.broker.cluster.partition import Partition
 from kafkalet.broker.context import Context
@@ -33,9 +30,7 @@ PER_TURN = 50
 """The handler yields to other requests after it has opened this many logs."""
 
 
-def handle(
-    request: DescribeLogDirsRequest, context: Context
-) -> DescribeLogDirsResponse | Coroutine[Any, Any, DescribeLogDirsResponse]:
+async def handle(request: DescribeLogDirsRequest, context: Context) -> DescribeLogDirsResponse:
     if not context.allows_on_cluster(Operation.DESCRIBE):
         return DescribeLogDirsResponse(error_code=Code.CLUSTER_AUTHORIZATION_FAILED, results=[])
     node = context.node
@@ -43,21 +38,10 @@ def handle(
     if request.topics is not None:
         asked = {(topic.topic, partition) for topic in request.topics for partition in topic.partitions}
     wanted = [partition for key, partition in node.partitions.items() if asked is None or key in asked]
-    unopened = sum(not partition.is_open for partition in wanted)
-    if unopened > PER_TURN:
-        return _answer_in_turns(wanted, node)
-    return _answer(wanted, [_partition(partition, node) for partition in wanted], node)
-
-
-async def _answer_in_turns(wanted: list[Partition], node: Node) -> DescribeLogDirsResponse:
     answers = []
     for at in range(0, len(wanted), PER_TURN):
         answers += [_partition(partition, node) for partition in wanted[at : at + PER_TURN]]
         await pause()
-    return _answer(wanted, answers, node)
-
-
-def _answer(wanted: list[Partition], answers: list[Answer], node: Node) -> DescribeLogDirsResponse:
     directories = node.directories
     topics: dict[str, dict[str, Topic]] = {path: {} for path in directories.paths}
     for partition, answer in zip(wanted, answers, strict=True):

@@ -57,13 +57,4 @@ def _describe(transactional_id: str, context: Context) -> Answer:
 
 
 def _refused(transactional_id: str, code: Code) -> Answer:
-    return Answer(
-        error_code=code,
-        transactional_id=transactional_id,
-        transaction_state="",
-        transaction_timeout_ms=0,
-        transaction_start_time_ms=0,
-        producer_id=0,
-        producer_epoch=0,
-        topics=[],
-    )
+    return Answer(error_code=code, transactional_id=transactional_id)

@@ -8,9 +8,6 @@ The filter by type is case-insensitive. An unknown type matches no group.
 Source: org.apache.kafka.coordinator.group.GroupMetadataManager.listGroups.
 """
 
-from collections.abc import Coroutine
-from typing import Any
-
 from kafkalet.broker.context import Context
 from kafkalet.broker.java_order import grown_concurrently, ordered, string_hash
 from kafkalet.broker.security.acl import Operation, ResourceType
@@ -18,9 +15,7 @@ from kafkalet.protocol.messages.list_groups import ListGroupsRequest, ListGroups
 from kafkalet.tasks.task import pause
 
 
-def handle(
-    request: ListGroupsRequest, context: Context
-) -> ListGroupsResponse | Coroutine[Any, Any, ListGroupsResponse]:
+async def handle(request: ListGroupsRequest, context: Context) -> ListGroupsResponse:
     in_any_case = context.release.ignores_case_of_group_states
     states = {state.lower() if in_any_case else state for state in request.states_filter}
     if context.release.trims_group_states:
@@ -43,12 +38,8 @@ def handle(
     ]
     if context.allows_on_cluster(Operation.DESCRIBE):
         return ListGroupsResponse(groups=listed)
-    return _list_describable(listed, context)
-
-
-async def _list_describable(groups: list[ListGroupsResponse.Group], context: Context) -> ListGroupsResponse:
     found = []
-    for group in groups:
+    for group in listed:
         if context.allows(Operation.DESCRIBE, ResourceType.GROUP, group.group_id):
             found.append(group)
         await pause()

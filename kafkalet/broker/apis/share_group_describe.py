@@ -57,13 +57,4 @@ def _with_visible_topics(group: Group, context: Context) -> Group:
 
 
 def _refused(group_id: str, code: Code, message: str | None = None) -> Group:
-    return Group(
-        group_id=group_id,
-        error_code=code,
-        error_message=message,
-        group_state="",
-        group_epoch=0,
-        assignment_epoch=0,
-        assignor_name="",
-        members=[],
-    )
+    return Group(group_id=group_id, error_code=code, error_message=message)
