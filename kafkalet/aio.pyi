@@ -673,12 +673,24 @@ class BrokerNode(Mirror):
     def address(self) -> tuple[str, int]:
         """The host and port that the broker advertises. Raises RuntimeError if it is stopped."""
     @property
+    def is_paused(self) -> bool:
+        """Whether `pause` has suspended the broker."""
+    @property
     def is_running(self) -> bool:
-        """Whether the broker accepts requests."""
+        """Whether the broker is running; a paused one is, too."""
     async def kill(self) -> None:
         """Stop the broker as if its process was killed. It keeps what it has written, but since Kafka 4.1, it is no
         longer an eligible leader when it is started again (KIP-966).
         """
+    async def pause(self) -> None:
+        """Suspend the broker, as SIGSTOP suspends its process.
+
+        Connections stay open, but get no responses, and the broker does not follow other leaders. After
+        `replica.lag.time.max.ms` it leaves the ISR of partitions whose leaders get records, and after
+        `broker.session.timeout.ms` on the clock, other replicas become leaders of its partitions.
+        """
+    async def resume(self) -> None:
+        """Let a paused broker continue. It serves the requests that have arrived, and catches up with other leaders."""
     async def start(self) -> None:
         """Start the broker again, on the same port."""
     async def stop(self) -> None:

@@ -16,7 +16,7 @@ from contextlib import nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from kafkalet.clock import Clock, LoopClock, LoopTime, elapsed_s
+from kafkalet.clock import Clock, LoopClock, LoopTime, Timer, client_time, elapsed_s
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.storage.directories import LogDirectories
 from kafkalet.storage.environment import StartInterrupted
@@ -153,6 +153,8 @@ class Server:
         """The ids of the brokers that refuse new connections, whether they are running or stopped."""
         self.first_node_id = config.first_node_id(brokers)
         """The id of the first broker. The other brokers have the ids that follow."""
+        self._sessions: dict[int, Timer] = {}
+        """When the sessions of suspended brokers expire, so that the brokers are fenced."""
         self._killed: set[int] = set()
         """The ids of the brokers that have been killed and not started again."""
         self.all_directories_failed: Callable[[], None] = lambda: None
@@ -219,7 +221,7 @@ class Server:
         return Transactions(self.metadata, LoopTime(self.host.loop), self.release, self._coordinators_of)
 
     def _coordinators_of(self, node_id: int) -> Coordinators | None:
-        broker = self.brokers.get(node_id)
+        broker = None if node_id in self.leadership.suspended else self.brokers.get(node_id)
         return None if broker is None else broker.coordinators
 
     @property
@@ -751,17 +753,50 @@ class Server:
         self.check_node(node_id)
         if node_id not in self.nodes:
             raise ValueError(f"broker {node_id} is already stopped; broker({node_id}).start() starts it again")
+        self._end_suspension(node_id)
         del self.nodes[node_id]
         broker = self.brokers.pop(node_id)
-        if (endpoint := self.metadata.endpoints.pop(node_id, None)) is not None:
-            self.metadata.away[node_id] = endpoint
-        self.leadership.node_left(node_id)
+        self.controller.fence_broker(node_id)
         broker.close()
         if not is_clean:
             self._killed.add(node_id)
         self._addresses.reserve(node_id)
         self.controller.save()
         self.watchers.touch()
+
+    def pause_broker(self, node_id: int) -> None:
+        """Suspend a broker, as SIGSTOP suspends its process, and fence it when its session has expired."""
+        self.check_node(node_id)
+        if node_id not in self.nodes or node_id in self.leadership.suspended:
+            raise ValueError(f"broker {node_id} is stopped or paused already")
+
+        def fence() -> None:
+            self.controller.fence_broker(node_id)
+            self.controller.save()
+            self.watchers.touch()
+
+        self.leadership.suspend(node_id)
+        for listener in self.brokers[node_id].listeners:
+            listener.set_suspended(True)
+        timeout_ms = self.nodes[node_id].config.broker_session_timeout_ms
+        self._sessions[node_id] = client_time(self.loop_clock).call_later(timeout_ms, fence)
+        self.watchers.touch()
+
+    def resume_broker(self, node_id: int) -> None:
+        """Let a paused broker continue: it serves the requests that have arrived meanwhile."""
+        self.check_node(node_id)
+        if node_id not in self.leadership.suspended:
+            raise ValueError(f"broker {node_id} is not paused")
+        self._end_suspension(node_id)
+        self.controller.unfence_broker(node_id)
+        for listener in self.brokers[node_id].listeners:
+            listener.set_suspended(False)
+        self.watchers.touch()
+
+    def _end_suspension(self, node_id: int) -> None:
+        self.leadership.suspended.discard(node_id)
+        if (session := self._sessions.pop(node_id, None)) is not None:
+            session.cancel()
 
     def start_broker(self, node_id: int) -> None:
         """Restart a stopped broker on the port that it used before."""
@@ -800,6 +835,7 @@ class Server:
                 with suppress(StorageFailed):
                     self.controller.save()
         for node_id, broker in self.brokers.items():
+            self._end_suspension(node_id)
             broker.close(discard=not broker.node.directories.durable)
             if keeps_ports:
                 self._addresses.reserve(node_id)

@@ -17,12 +17,18 @@ class BrokerNode:
         cluster._server.call(lambda: cluster._server.check_node(node_id))
 
     def __repr__(self) -> str:
-        return f"<broker {self.node_id}, {'running' if self.is_running else 'stopped'}>"
+        state = "paused" if self.is_paused else "running" if self.is_running else "stopped"
+        return f"<broker {self.node_id}, {state}>"
 
     @property
     def is_running(self) -> bool:
-        """Whether the broker accepts requests."""
+        """Whether the broker is running; a paused one is, too."""
         return self.node_id in self._cluster._server.nodes
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether `pause` has suspended the broker."""
+        return self.node_id in self._cluster._server.leadership.suspended
 
     @property
     def address(self) -> tuple[str, int]:
@@ -42,6 +48,19 @@ class BrokerNode:
         """
         server = self._cluster._server
         server.call(lambda: server.stop_broker(self.node_id, is_clean=False))
+
+    def pause(self) -> None:
+        """Suspend the broker, as SIGSTOP suspends its process.
+
+        Connections stay open, but get no responses, and the broker does not follow other leaders. After
+        `replica.lag.time.max.ms` it leaves the ISR of partitions whose leaders get records, and after
+        `broker.session.timeout.ms` on the clock, other replicas become leaders of its partitions.
+        """
+        self._cluster._server.call(lambda: self._cluster._server.pause_broker(self.node_id))
+
+    def resume(self) -> None:
+        """Let a paused broker continue. It serves the requests that have arrived, and catches up with other leaders."""
+        self._cluster._server.call(lambda: self._cluster._server.resume_broker(self.node_id))
 
     def start(self) -> None:
         """Start the broker again, on the same port."""

@@ -16,7 +16,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -91,12 +91,14 @@ class ApacheKafka:
         brokers: int = 1,
         listeners: Mapping[str, tuple[str, int]] | None = None,
         heap: str = "512m",
+        racks: Sequence[str] = (),
     ) -> None:
         """`listeners`: the address for each security protocol, PLAINTEXT first; for one broker with KRaft."""
         self.release, self.acl, self.config, self.brokers = release, acl, config or {}, brokers
-        self.listeners, self.heap = listeners or {}, heap
+        self.listeners, self.heap, self.racks = listeners or {}, heap, racks
         self.kraft = _numbers(release) >= (3, 3)
-        self.processes: list[subprocess.Popen[bytes]] = []
+        self.processes: dict[int, subprocess.Popen[bytes]] = {}
+        """The processes of the brokers by id; 0 is ZooKeeper."""
         self.directory = Path()
         self.start_s = 0.0
         """The time from starting the broker's process to its first response, in seconds."""
@@ -107,14 +109,17 @@ class ApacheKafka:
         side_port, *ports = _free_ports(1 + self.brokers)
         if self.listeners:
             ports = [self.listeners["PLAINTEXT"][1]]
+        self.ports = ports
         self.bootstrap_servers = f"127.0.0.1:{ports[0]}"
+        nodes = range(1, self.brokers + 1)
         try:
-            files = [self._configure(node, port, side_port) for node, port in enumerate(ports, 1)]
+            for node, port in zip(nodes, ports, strict=True):
+                self._configure(node, port, side_port)
             if not self.kraft:
                 self._start_zookeeper(side_port)
             begun = time.perf_counter()
-            for file in files:
-                self._launch("kafka.Kafka", file)
+            for node in nodes:
+                self._launch_broker(node)
             self._wait(self._answers)
             self.start_s = time.perf_counter() - begun
         except BaseException:
@@ -127,34 +132,51 @@ class ApacheKafka:
     ) -> None:
         self._stop()
 
-    def end_broker(self, number: signal.Signals) -> None:
-        """End the process of the last broker with a signal, and wait until it has ended."""
-        process = self.processes.pop()
+    def stop(self, node_id: int) -> None:
+        """End the process of a broker after it has handed its partitions over, and wait until it has ended."""
+        self._end(node_id, signal.SIGTERM)
+
+    def kill(self, node_id: int) -> None:
+        """End the process of a broker at once."""
+        self._end(node_id, signal.SIGKILL)
+
+    def _end(self, node_id: int, number: signal.Signals) -> None:
+        process = self.processes.pop(node_id)
         process.send_signal(number)
         process.wait(TIMEOUT_S)
 
-    def start_again(self) -> None:
-        """Start the broker that `end_broker` ended, with its properties and its directory.
+    def pause(self, node_id: int) -> None:
+        """Suspend the process of a broker."""
+        self.processes[node_id].send_signal(signal.SIGSTOP)
+
+    def resume(self, node_id: int) -> None:
+        """Let the process of a broker continue."""
+        self.processes[node_id].send_signal(signal.SIGCONT)
+
+    def start(self, node_id: int) -> None:
+        """Start a broker again, with its properties and its directory.
 
         ZooKeeper refuses a broker that was killed until its session has expired.
         """
         for attempt in range(10):
-            self._launch("kafka.Kafka", self.directory / f"server-{self.brokers}.properties")
+            self._launch_broker(node_id)
             try:
                 self._wait(self._answers)
+                self._wait(lambda: _accepts(self.ports[node_id - 1]))
                 return
             except RuntimeError:
                 if self.kraft or attempt == 9:
                     raise
-                self.processes.pop()
 
-    def _configure(self, node: int, port: int, side_port: int) -> Path:
-        """Write the properties of a broker, format its directory, and return the file."""
-        file = self.directory / f"server-{node}.properties"
+    def _configure(self, node: int, port: int, side_port: int) -> None:
+        """Write the properties of a broker, and format its directory."""
+        file = self._file(node)
         file.write_text("".join(f"{k}={v}\n" for k, v in self._properties(node, port, side_port).items()))
         if self.kraft:
             self._run("kafka.tools.StorageTool", "format", "--cluster-id", CLUSTER_ID, "--config", file)
-        return file
+
+    def _file(self, node: int) -> Path:
+        return self.directory / f"server-{node}.properties"
 
     def _properties(self, node: int, port: int, side_port: int) -> dict[str, str]:
         listener = "SASL_PLAINTEXT" if self.acl else "PLAINTEXT"
@@ -173,6 +195,8 @@ class ApacheKafka:
             }
         else:
             own |= {"broker.id": "1", "listeners": address, "zookeeper.connect": side}
+        if self.racks:
+            own["broker.rack"] = self.racks[node - 1]
         if self.listeners:
             addresses = ",".join(f"{protocol}://{host}:{port}" for protocol, (host, port) in self.listeners.items())
             own["listeners"] = f"{addresses},CONTROLLER://{side}"
@@ -204,7 +228,7 @@ class ApacheKafka:
             f"dataDir={self.directory / 'zookeeper'}\nclientPort={port}\nclientPortAddress=127.0.0.1\n"
             "admin.enableServer=false\nmaxClientCnxns=0\n"
         )
-        self._launch("org.apache.zookeeper.server.quorum.QuorumPeerMain", properties)
+        self._launch(0, "org.apache.zookeeper.server.quorum.QuorumPeerMain", properties)
         self._wait(lambda: _accepts(port))
 
     def _java(self, main: str, *arguments: object) -> list[str]:
@@ -219,22 +243,26 @@ class ApacheKafka:
         if done.returncode:
             raise RuntimeError(f"{main}: {done.stdout}{done.stderr}")
 
-    def _launch(self, main: str, *arguments: object) -> None:
+    def _launch_broker(self, node: int) -> None:
+        self._launch(node, "kafka.Kafka", self._file(node))
+
+    def _launch(self, node: int, main: str, *arguments: object) -> None:
         with (self.directory / "server.log").open("ab") as log:
             process = subprocess.Popen(self._java(main, *arguments), stdout=log, stderr=log, start_new_session=True)
-        self.processes.append(process)
+        self.processes[node] = process
 
     def _answers(self) -> bool:
         host, _, port = self.bootstrap_servers.rpartition(":")
         connection = Connection(host, int(port), "admin" if self.acl else None, timeout_s=5)
         try:
-            return len(connection.ask("Metadata", 4, {"topics": []})["brokers"]) == self.brokers
+            found = {broker["node_id"] for broker in connection.ask("Metadata", 4, {"topics": []})["brokers"]}
+            return found == self.processes.keys() - {0}
         finally:
             connection.close()
 
     def _wait(self, ready: Callable[[], bool]) -> None:
         deadline = time.monotonic() + TIMEOUT_S
-        while time.monotonic() < deadline and self.processes[-1].poll() is None:
+        while time.monotonic() < deadline and all(each.poll() is None for each in self.processes.values()):
             try:
                 if ready():
                     return
@@ -245,7 +273,8 @@ class ApacheKafka:
         raise RuntimeError(f"Apache Kafka {self.release} did not start:\n{log[-3000:]}")
 
     def _stop(self) -> None:
-        for process in reversed(self.processes):
+        for process in reversed(self.processes.values()):
+            process.send_signal(signal.SIGCONT)
             process.send_signal(signal.SIGTERM)
             try:
                 process.wait(20)

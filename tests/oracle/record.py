@@ -1,12 +1,12 @@
 """Record scenarios with Apache Kafka: starts a release, and runs `python -m tools.recording record` against it.
 
-python -m tests.oracle.record 3.9 [--match lo_time] [--acl] [--tokens] [--brokers 3] [--show]
+python -m tests.oracle.record 3.9 [--match lo_time] [--acl] [--tokens] [--brokers 3] [--faults] [--show]
 """
 
 import sys
 
 from tools.recording.command import main
-from tools.recording.recorded_properties import TOKEN_PROPERTIES, broker_properties
+from tools.recording.recorded_properties import RACKS, broker_properties
 
 from .apache_kafka import ApacheKafka, missing
 
@@ -23,13 +23,15 @@ def record(arguments: list[str]) -> int:
         at = options.index("--brokers")
         brokers = int(options[at + 1])
         del options[at : at + 2]
-    properties = broker_properties(release)
-    if brokers > 1:
-        properties |= {"auto.leader.rebalance.enable": "false"}  # the scenarios elect leaders themselves
-    if tokens := "--tokens" in options:
-        properties |= TOKEN_PROPERTIES
-    with ApacheKafka(version, tokens or "--acl" in options, properties, brokers) as kafka:
-        return main(["record", release, "--bootstrap", kafka.bootstrap_servers, *legacy, *options])
+    if faults := "--faults" in options:
+        options.remove("--faults")
+        brokers = len(RACKS)
+    tokens = "--tokens" in options
+    properties = broker_properties(release, brokers, tokens=tokens, faults=faults)
+    racks = RACKS if faults else ()
+    with ApacheKafka(version, tokens or "--acl" in options, properties, brokers, racks=racks) as kafka:
+        bootstrap = ["--bootstrap", kafka.bootstrap_servers]
+        return main(["record", release, *bootstrap, *legacy, *options], kafka if faults else None)
 
 
 if __name__ == "__main__":

@@ -10,24 +10,26 @@ from kafkalet_conformance.judging.replaying import replay
 from kafkalet_conformance.playing.target import Target
 from kafkalet_conformance.transcripts import load
 from tests.recorded.test_golden import wrong
-from tools.recording.recorded_properties import TOKEN_PROPERTIES, broker_properties
+from tools.recording.recorded_properties import RACKS, broker_properties
 
 from .apache_kafka import ApacheKafka, missing
 
 pytestmark = pytest.mark.oracle
 
 PLACES = [(release, security, 1) for security in ("", "acl", "tokens") for release in ("3.9", "4.3", "4.4", "2.8")]
-PLACES += [(release, "", 3) for release in ("3.9", "4.3", "4.4")]
+PLACES += [(release, "", 3) for release in ("3.9", "4.3", "4.4")] + [
+    (release, "faults", 3) for release in ("3.9", "4.4")
+]
 ALL = [
     pytest.param((release, security, brokers), scenario, id="-".join(filter(None, (release, security, scenario.name))))
     for release, security, brokers in PLACES
     for scenario in scenarios().values()
     if release in scenario.releases
-    and security == next((need for need in ("tokens", "acl") if need in scenario.needs), "")
+    and security == next((need for need in ("tokens", "acl", "faults") if need in scenario.needs), "")
     and scenario.needs.get("brokers", 1) == brokers
 ]
 Place = tuple[str, str, int]
-"""A release, whether it has an authorizer and delegation tokens, and the number of brokers."""
+"""A release, what its brokers have to be prepared for, and the number of brokers."""
 
 
 @pytest.fixture(scope="module")
@@ -37,14 +39,16 @@ def target_of() -> Iterator[Callable[[Place], Target]]:
     with ExitStack() as stack:
 
         def start(place: Place) -> Target:
-            release, security, brokers = place
+            release, need, brokers = place
             if place not in running:
                 stack.close()
                 running.clear()
-                acl, tokens = bool(security), security == "tokens"
-                properties = broker_properties(release) | (TOKEN_PROPERTIES if tokens else {})
-                kafka = stack.enter_context(ApacheKafka(release, acl, properties, brokers))
+                acl, tokens, faults = need in ("acl", "tokens"), need == "tokens", need == "faults"
+                properties = broker_properties(release, brokers, tokens=tokens, faults=faults)
+                kafka = ApacheKafka(release, acl, properties, brokers, racks=RACKS if faults else ())
+                stack.enter_context(kafka)
                 running[place] = Target(kafka.bootstrap_servers, acl, legacy=release == "2.8", tokens=tokens)
+                running[place].brokers = kafka if faults else None
             return running[place]
 
         yield start

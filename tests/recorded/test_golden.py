@@ -4,8 +4,9 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ from kafkalet_conformance.playing.target import Target
 from kafkalet_conformance.results import CaseResult, Outcome
 from kafkalet_conformance.transcripts import load
 from tests.source import ROOT
-from tools.recording.recorded_properties import TOKEN_PROPERTIES, broker_properties
+from tools.recording.recorded_properties import RACKS, broker_properties
 
 RELEASES = ("3.9", "4.4", "4.3", "2.8")
 WITH_ACLS = {
@@ -51,29 +52,43 @@ ALL = [
 
 
 @pytest.fixture(scope="session")
-def target_of() -> Iterator[Callable[[str, int, bool, bool], Target]]:
-    """Start one cluster per release, number of brokers and security for the whole session, each on a manual clock.
+def target_of() -> Iterator[Callable[[str, Mapping[str, Any]], Target]]:
+    """Start one cluster for each release and the needs of scenarios, for the whole session, each on a manual clock.
 
     Scenarios can share a cluster, because each creates its own topics. The ACLs of earlier scenarios are removed.
     """
-    targets: dict[tuple[str, int, bool, bool], Target] = {}
-    clusters: dict[tuple[str, int, bool, bool], kafkalet.Cluster] = {}
+    targets: dict[tuple[str, int, bool, bool, bool], Target] = {}
+    clusters: dict[tuple[str, int, bool, bool, bool], kafkalet.Cluster] = {}
     with ExitStack() as stack:
 
-        def start(release: str, brokers: int, acl: bool, tokens: bool) -> Target:
-            place = release, brokers, acl, tokens
+        def start(release: str, needs: Mapping[str, Any]) -> Target:
+            brokers = needs.get("brokers", 1)
+            acl, tokens, faults = ("acl" in needs), ("tokens" in needs), ("faults" in needs)
+            place = release, brokers, acl, tokens, faults
             if place not in targets:
                 clock = ManualClock()
-                config = broker_properties(release) | (WITH_ACLS if acl else {}) | (TOKEN_PROPERTIES if tokens else {})
-                made = kafkalet.Cluster(brokers, version=release, config=config, clock=clock)
+                config = broker_properties(release, brokers, tokens=tokens, faults=faults) | (WITH_ACLS if acl else {})
+                racks = RACKS if faults else None
+                made = kafkalet.Cluster(brokers, version=release, config=config, clock=clock, racks=racks)
                 bootstrap = stack.enter_context(made).bootstrap_servers.partition(",")[0]
                 targets[place] = Target(bootstrap, acl, release == "2.8", clock, tokens=tokens)
+                targets[place].brokers = Nodes(made) if faults else None
                 clusters[place] = made
             if acl:
                 remove_acls(clusters[place])
             return targets[place]
 
         yield start
+
+
+class Nodes:
+    """The brokers of a cluster, which scenarios stop and start."""
+
+    def __init__(self, cluster: kafkalet.Cluster) -> None:
+        self._cluster = cluster
+
+    def __getattr__(self, name: str) -> Callable[[int], None]:
+        return lambda node_id: getattr(self._cluster.broker(node_id), name)()
 
 
 def remove_acls(cluster: kafkalet.Cluster) -> None:
@@ -97,12 +112,11 @@ def needs_later_api(case: CaseResult) -> bool:
 
 @pytest.mark.parametrize(("release", "scenario"), ALL)
 def test_responses_equal_those_of_apache_kafka(
-    release: str, scenario: Scenario, target_of: Callable[[str, int, bool, bool], Target]
+    release: str, scenario: Scenario, target_of: Callable[[str, Mapping[str, Any]], Target]
 ) -> None:
     if later := LATER_APIS.keys() & scenario.needs.keys():
         pytest.skip(LATER_APIS[min(later)])
-    needs = scenario.needs
-    target = target_of(release, needs.get("brokers", 1), "acl" in needs, "tokens" in needs)
+    target = target_of(release, scenario.needs)
     if lacking := target.lacks(scenario.needs):
         pytest.fail(f"the broker of release {release} does not support {lacking}")
     replayed = replay(load(scenario.name), release, target)

@@ -9,7 +9,7 @@ from kafkalet.commands.help import option_lines
 from kafkalet.protocol.releases import NEWEST, RELEASES
 from kafkalet_conformance.judging.nearest import recorded_releases
 from kafkalet_conformance.judging.replaying import UNUSABLE, description
-from kafkalet_conformance.playing.target import Target
+from kafkalet_conformance.playing.target import Brokers, Target
 from kafkalet_conformance.transcripts import Step, Transcript, by_release, load, names, save
 
 from .definitions import Definition
@@ -47,15 +47,18 @@ SHOWN = 100
 """If a scenario has more changes, they are only counted: it was probably rewritten."""
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Run the command and return its exit status. Raises UsageError for invalid arguments."""
+def main(arguments: Sequence[str], brokers: Brokers | None = None) -> int:
+    """Run the command and return its exit status. Raises UsageError for invalid arguments.
+
+    `brokers` are the processes of the cluster, if scenarios may stop them.
+    """
     if not {"-h", "--help"}.isdisjoint(arguments):
         print_line(HELP.format(options=option_lines(OPTIONS)).rstrip())
         return 0
     try:
         match arguments:
             case ["record", *rest]:
-                return record_release(rest)
+                return record_release(rest, brokers)
             case ["review", *rest]:
                 return review_releases(rest)
             case ["index"]:
@@ -66,7 +69,7 @@ def main(arguments: Sequence[str]) -> int:
     raise UsageError("expected record, review or index; see python -m tools.recording --help")
 
 
-def record_release(arguments: Sequence[str]) -> int:
+def record_release(arguments: Sequence[str], brokers: Brokers | None = None) -> int:
     """Record the scenarios of a release; return 1 if one could not be recorded."""
     if not arguments or arguments[0].startswith("-"):
         raise UsageError(
@@ -86,6 +89,7 @@ def record_release(arguments: Sequence[str]) -> int:
     try:
         acl = "acl" in given or "tokens" in given
         target = Target(given["bootstrap"][0], acl, "legacy" in given, tokens="tokens" in given)
+        target.brokers = brokers
     except UNUSABLE as error:
         raise Failure(f"the broker at {given['bootstrap'][0]} cannot be recorded: {description(error)}") from error
     failed = 0

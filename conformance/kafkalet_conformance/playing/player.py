@@ -52,6 +52,8 @@ NOT_YET = frozenset({14, 15, 19, 51})
 while the leader has not received the new in-sync replicas. The broker has changed nothing."""
 LOADING_S = 5.0
 """How long a request is repeated if its coordinator is not ready, but was ready when the response was recorded."""
+UNDONE_BY = {"stop": "start", "kill": "start", "pause": "resume"}
+"""What can be done to a broker, and what undoes it."""
 WAITS = frozenset({"max_wait_ms", "timeout_ms", "rebalance_timeout_ms", "session_timeout_ms"})
 """The fields of requests that make the broker wait."""
 
@@ -108,9 +110,16 @@ class Player:
         self.transactional_ids: dict[int, str] = {}
         """The transactional ids of producer ids, except for those whose markers the steps write themselves."""
         self.coordinator_epochs: dict[str, int | None] = {}
+        self.disturbed: dict[int, str] = {}
+        """What undoes the fault of each broker that is stopped or paused."""
 
     def close(self) -> None:
-        """Close all connections."""
+        """Close all connections, and let all brokers run again."""
+        for node_id, undo in list(self.disturbed.items()):
+            self.op_broker({"node": node_id, "do": undo})
+        self._close_connections()
+
+    def _close_connections(self) -> None:
         for connection in list(self.connections.values()):
             connection.close()
         self.connections.clear()
@@ -127,7 +136,7 @@ class Player:
         """Close all connections, because the state of one of them is unknown. They are reopened when they are
         needed.
         """
-        self.close()
+        self._close_connections()
         self.waiting.clear()
 
     def perform(self, step: dict[str, Any]) -> Any:
@@ -171,6 +180,18 @@ class Player:
         self.reopen()
         self.target.restart()
 
+    def op_broker(self, step: dict[str, Any]) -> None:
+        node_id, do = step["node"], step["do"]
+        if self.target.brokers is None or do not in {*UNDONE_BY, *UNDONE_BY.values()}:
+            raise SetupFailed(f"broker {node_id}: {do} is not possible here")
+        if do == "start":  # the connections to the process that has ended
+            for place in [place for place in self.connections if place[1] == node_id]:
+                self.connections.pop(place).close()
+        getattr(self.target.brokers, do)(node_id)
+        self.disturbed.pop(node_id, None)
+        if do in UNDONE_BY:
+            self.disturbed[node_id] = UNDONE_BY[do]
+
     def op_request(self, step: dict[str, Any]) -> Any:
         name = self.place_of(step)
         deadline, loaded = time.monotonic() + RETRY_S, time.monotonic() + LOADING_S
@@ -208,7 +229,8 @@ class Player:
                 answer = self.ask(self.place_of(step), step)
             except (Closed, NoAnswer) as error:
                 raise SetupFailed(f"{step['api']} v{step['version']}: {type(error).__name__}") from error
-            if at_path(answer, step["path"]) == wanted:
+            found = at_path(answer, step["path"])
+            if found == wanted or (step.get("any_order") and found is not None and sorted(found) == wanted):
                 return
             self.wait(PAUSE_MS, f"{step['path']} of {step['api']} does not become {wanted!r}")
         raise SetupFailed(f"{step['path']} of {step['api']} did not become {wanted!r}; last response: {answer}")
@@ -526,6 +548,8 @@ def compared_part(step: dict[str, Any], answer: Any, names: dict[str, Any]) -> A
     """
     if not isinstance(answer, dict) or "connection" in answer:
         return answer
+    if "part" in step:
+        return {"part": at_path(answer, step["part"])}
     out = {key: value for key, value in answer.items() if key in step.get("only", answer)}
     own = set(map(str, names.values()))
     for field, name in step.get("keep", {}).items():

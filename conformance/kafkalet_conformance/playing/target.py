@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from kafkalet.client_security import PLAINTEXT, Security
 from kafkalet.clock import ManualClock
@@ -11,6 +11,20 @@ from kafkalet_conformance.notation.messages import APIS
 
 from .addresses import bootstrap_addresses
 from .connection import Closed, Connection, Garbage, NoAnswer, OutOfTime
+
+
+class Brokers(Protocol):
+    """The processes of a cluster. Each method returns when it is done, `start` when the broker serves requests."""
+
+    def stop(self, node_id: int) -> None: ...
+
+    def kill(self, node_id: int) -> None: ...
+
+    def start(self, node_id: int) -> None: ...
+
+    def pause(self, node_id: int) -> None: ...
+
+    def resume(self, node_id: int) -> None: ...
 
 
 class Target:
@@ -34,6 +48,8 @@ class Target:
         """Whether quotas apply to the connections, so that the broker may throttle them."""
         self.restart: Callable[[], None] | None = None
         """Restarts the broker and waits until it responds, if that is possible. Raises OSError."""
+        self.brokers: Brokers | None = None
+        """Stops and starts the brokers, if that is possible."""
         self.acl, self.legacy, self.clock, self.security = acl, legacy, clock, security
         connection, rows = self.connect_to_one(bootstrap_addresses(bootstrap), deadline)
         try:
@@ -100,6 +116,9 @@ class Target:
             if need in ("acl", "legacy", "tokens"):
                 if bool(value) != getattr(self, need):
                     return need
+            elif need == "faults":
+                if self.brokers is None:
+                    return "brokers that can be stopped"
             elif need == "brokers":
                 if value != len(self.nodes):
                     return f"a cluster of {value} brokers"
@@ -111,4 +130,6 @@ class Target:
             return "a broker without authorization"
         if self.tokens and "tokens" not in needs:
             return "a broker without delegation tokens"
+        if self.brokers is not None and "faults" not in needs:
+            return "a cluster with the default time-outs"
         return ""

@@ -21,6 +21,7 @@ from kafkalet.tasks.delayed import Delayed
 Answer = JoinGroupResponse | Delayed[JoinGroupResponse]
 
 NULL_PROTOCOL_SINCE = 7
+_MOVED = frozenset({Code.NOT_COORDINATOR, Code.COORDINATOR_LOAD_IN_PROGRESS})
 
 
 def handle(request: JoinGroupRequest, context: Context) -> Answer:
@@ -44,7 +45,8 @@ def handle(request: JoinGroupRequest, context: Context) -> Answer:
 
 
 def refuse(request: JoinGroupRequest, context: Context, error: KafkaError) -> JoinGroupResponse:
-    return _refused(error.code, request.member_id, context)
+    moved = error.code in _MOVED and not context.node.release.returns_member_ids_of_moved_groups
+    return _refused(error.code, "" if moved else request.member_id, context)
 
 
 def _refused(code: Code, member_id: str, context: Context) -> JoinGroupResponse:

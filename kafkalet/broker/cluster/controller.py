@@ -308,6 +308,19 @@ class Controller:
 
     # Brokers
 
+    def fence_broker(self, node_id: int) -> None:
+        """Let other brokers lead the partitions of a broker that has stopped or does not respond."""
+        if (endpoint := self.metadata.endpoints.pop(node_id, None)) is not None:
+            self.metadata.away[node_id] = endpoint
+        self.leadership.node_left(node_id)
+
+    def unfence_broker(self, node_id: int) -> None:
+        """Let a fenced broker whose process has been suspended follow its partitions again, and lead some if it may."""
+        if (endpoint := self.metadata.away.pop(node_id, None)) is not None:
+            self.metadata.endpoints[node_id] = endpoint
+        self.leadership.node_came(node_id)
+        self.save()
+
     def unregister_broker(self, node_id: int) -> None:
         """Remove a broker from the cluster until it is started again. Raises BROKER_ID_NOT_REGISTERED."""
         metadata = self.metadata

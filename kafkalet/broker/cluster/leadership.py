@@ -56,6 +56,8 @@ class Leadership:
         self._eligible_below = eligible_below
         """Returns min.insync.replicas of a topic, or 0 if there are no eligible leader replicas."""
         self._held_followers: set[tuple[int, str | None, int | None]] = set()
+        self.suspended: set[int] = set()
+        """The brokers whose processes are suspended: they neither follow nor let others follow."""
         self._throttled: set[tuple[str, int]] = set()
         """The partitions that have a follower whose replication is throttled."""
         self._throttles: ThrottledReplication | None = None
@@ -159,8 +161,7 @@ class Leadership:
             self.hold(node_id, leader.topic, leader.index)
         isr = _in_sync([node for node in state.isr if node not in node_ids], leader)
         self._change_isr(self.metadata.topics[leader.topic], state, isr)
-        leader.advance_high_watermark()
-        self._wake(leader.topic, leader.index)
+        self._isr_changed(leader)
 
     def expand_isr(self, topic: str, index: int) -> None:
         """Release all held-back followers of a partition. They catch up and join the ISR."""
@@ -184,8 +185,7 @@ class Leadership:
         if state.leader == node_id:
             self.elect(topic, state)
         elif (leader := self._replica(state.leader, topic.name, state.index)) is not None:
-            leader.advance_high_watermark()
-            self._wake(topic.name, state.index)
+            self._isr_changed(leader)
 
     def leave_out_missing(self, topic: TopicState, state: PartitionState) -> None:
         """Remove stopped brokers from the ISR if other brokers are in it, as Kafka does when it fences them.
@@ -281,8 +281,15 @@ class Leadership:
             self.replicate(partition)
         self._wake(partition.topic, partition.index)
 
+    def _isr_changed(self, leader: Partition) -> None:
+        """Advance the high watermark, which no longer has to wait for some replica, on all brokers."""
+        leader.advance_high_watermark()
+        self.changed(leader)
+
     def replicate(self, leader: Partition) -> None:
         """Let every follower that is not held back catch up with the leader."""
+        if leader.node_id in self.suspended:
+            return
         from .replication import copy_watermarks
 
         now_ms = self.clock.now_ms()
@@ -379,12 +386,20 @@ class Leadership:
         state = self.metadata.existing_partition(topic, index)
         state.high_watermark_limit = None
         if (leader := self._replica(state.leader, topic, index)) is not None:
-            leader.advance_high_watermark()
-            self.changed(leader)
+            self._isr_changed(leader)
 
     def hold(self, node_id: int, topic: str | None, index: int | None) -> None:
         """Stop a follower from replicating a partition, a topic (index None) or everything (topic None)."""
         self._held_followers.add((node_id, topic, index))
+        self._begin_lag(node_id)
+
+    def suspend(self, node_id: int) -> None:
+        """Stop a broker from following, and from managing the followers of its partitions."""
+        self.suspended.add(node_id)
+        self._begin_lag(node_id)
+
+    def _begin_lag(self, node_id: int) -> None:
+        """Count the lag of a follower that no longer replicates from now on."""
         for node in self.nodes.values():
             for leader in node.partitions.values():
                 if leader.is_leader and node_id in leader.followers:
@@ -412,7 +427,7 @@ class Leadership:
         oldest_ms = self.clock.now_ms() - lag_time_max_ms
         for topic, state in self.metadata.all_partitions():
             leader = self._replica(state.leader, topic.name, state.index)
-            if leader is None:
+            if leader is None or leader.node_id in self.suspended:
                 continue
             late = {
                 node
@@ -423,8 +438,7 @@ class Leadership:
             }
             if late:
                 self._change_isr(topic, state, _in_sync([node for node in state.isr if node not in late], leader))
-                leader.advance_high_watermark()
-                self._wake(topic.name, state.index)
+                self._isr_changed(leader)
 
     @property
     def may_drop_laggards(self) -> bool:
@@ -477,6 +491,8 @@ class Leadership:
 
     def _is_held(self, follower: Partition) -> bool:
         node, topic, index = follower.node_id, follower.topic, follower.index
+        if node in self.suspended:
+            return True
         return bool(self._held_followers) and not self._held_followers.isdisjoint(
             ((node, None, None), (node, topic, None), (node, topic, index))
         )

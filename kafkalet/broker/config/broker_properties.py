@@ -110,6 +110,8 @@ class BrokerProperties:
     broker_rack = text("broker.rack", None, "Rack of the broker. Consumers in the same rack may read from this broker.")
 
     # replication
+    broker_session_timeout_ms = integer("broker.session.timeout.ms", 9000,
+        "Time after which a broker that a test has paused is fenced: others lead its partitions.", since=(3, 0))
     replica_lag_time_max_ms = long("replica.lag.time.max.ms", 30_000,
         "Time after which a follower that does not catch up with the leader is out of sync.")
     replica_high_watermark_checkpoint_interval_ms = long("replica.high.watermark.checkpoint.interval.ms", 5000,

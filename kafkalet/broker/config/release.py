@@ -216,6 +216,8 @@ class Release:
         "Heartbeats succeed while the leader computes the assignment. In earlier releases, members have to rejoin.")
     drops_unsynced_members = since(2, 8,
         "Members that send no SyncGroup within the rebalance timeout are removed (KAFKA-12890).")
+    returns_member_ids_of_moved_groups = until(4, 0,
+        "JoinGroup returns the member id of the request if another broker coordinates the group.")
     takes_new_timeouts = since(3, 4, "A member that rejoins may change its timeouts.")
     rebalances_when_pending_member_leaves = since(4, 0,
         "A LeaveGroup with a member id that was assigned but never used makes all members rejoin.")

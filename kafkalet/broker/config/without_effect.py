@@ -18,7 +18,6 @@ alter.config.policy.kraft.compatibility.enable     BOOLEAN  false    3.0-4.0
 auto.leader.rebalance.enable                       BOOLEAN  true
 broker.heartbeat.interval.ms                       INT      2000     3.0+
 broker.id.generation.enable                        BOOLEAN  true     0-4.0
-broker.session.timeout.ms                          INT      9000     3.0+
 config.providers                                   LIST     ''       cluster-wide 4.1+
 controlled.shutdown.enable                         BOOLEAN  true
 controlled.shutdown.max.retries                    INT      3        0-4.0

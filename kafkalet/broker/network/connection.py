@@ -656,6 +656,17 @@ class Connection:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
             self.abort("reset by a fault")
 
+    def set_suspended(self, suspended: bool) -> None:
+        """Receive and send nothing while the process of the broker is suspended. Responses are kept until then."""
+        self._set_reading(not suspended and self._state is _OPEN)
+        if not suspended:
+            self._shared.loop.add_writer(self._fd, self._on_writable)
+            return
+        if self._outbox is None:
+            self._outbox = Outbox([])
+        self._shared.loop.remove_writer(self._fd)
+        self._blocked |= _UNSENT
+
     def half_close(self) -> None:
         """Send no more data. Requests are still received; the connection is closed at the next response."""
         if not self.is_closed:

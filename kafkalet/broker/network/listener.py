@@ -83,6 +83,7 @@ class Listener:
         self._quotas = ConnectionQuotas() if quotas is None else quotas
         self._quotas.add(self)
         self._accepting = False
+        self._is_suspended = False
         self._connection_type = Connection
         self.authenticators: SaslListener | None = None
         """Authenticates the clients, if the listener uses SASL."""
@@ -193,6 +194,13 @@ class Listener:
         if self._shared is not None and not self._out_of_descriptors:
             self._set_accepting(True)
 
+    def set_suspended(self, suspended: bool) -> None:
+        """Serve no client while the process of the broker is suspended. The kernel still accepts connections."""
+        self._is_suspended = suspended
+        self._set_accepting(not suspended)
+        for connection in self.connections:
+            connection.set_suspended(suspended)
+
     def close(self) -> None:
         """Close the listening socket and every connection, immediately and without log lines."""
         self.stop_listening()
@@ -231,7 +239,7 @@ class Listener:
     def _set_accepting(self, accepting: bool) -> None:
         if accepting is self._accepting or self._loop is None or self._socket is None:
             return
-        if accepting and self._delayed is not None:
+        if accepting and (self._delayed is not None or self._is_suspended):
             return
         if accepting:
             self._loop.add_reader(self._socket.fileno(), self._on_acceptable)

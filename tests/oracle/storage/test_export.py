@@ -54,13 +54,11 @@ class OpenedKafka(ApacheKafka):
         self.data = data
         self.complaints: list[str] = []
 
-    def _configure(self, node: int, port: int, side_port: int) -> Path:
+    def _configure(self, node: int, port: int, side_port: int) -> None:
         prepared = (self.data / f"server-{node}.properties").read_text()
         (log_dirs,) = re.findall(r"^log\.dirs=(.*)$", prepared, re.MULTILINE)
         properties = self._properties(node, port, side_port) | {"log.dirs": log_dirs}
-        file = self.directory / f"server-{node}.properties"
-        file.write_text("".join(f"{name}={value}\n" for name, value in properties.items()))
-        return file
+        self._file(node).write_text("".join(f"{name}={value}\n" for name, value in properties.items()))
 
     def _stop(self) -> None:
         log = self.directory / "server.log"

@@ -6,7 +6,6 @@ records a directory for each release (2.8, 3.9 and 4.4 without arguments) in tes
 """
 
 import shutil
-import signal
 import sys
 import tempfile
 import time
@@ -63,18 +62,18 @@ def written(release: str, directory: Path, *, thorough: bool = True) -> Written:
         data = kafka.directory / "data"
         fill(kafka.bootstrap_servers, release, data)
         filled = ask()
-        kafka.end_broker(signal.SIGKILL)
+        kafka.kill(1)
         shutil.copytree(data, directory / "killed")
-        kafka.start_again()
+        kafka.start(1)
         recovered = ask()
         producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
         for _ in range(3):  # in a new leader epoch
             producer.produce("epochs", b"value")
         producer.flush()
         added = ask()
-        kafka.end_broker(signal.SIGTERM)
+        kafka.stop(1)
         shutil.copytree(data, directory / "stopped")
-        kafka.start_again()
+        kafka.start(1)
         restarted = ask()
     return Written(
         *(release, config, T0),

@@ -10,7 +10,7 @@ from kafkalet_conformance.playing.target import Target
 from kafkalet_conformance.transcripts import Step, load, without_comments
 from tests.recorded.test_golden import WITH_ACLS
 from tools.recording.definitions import Definition
-from tools.recording.recorded_properties import TOKEN_PROPERTIES, broker_properties
+from tools.recording.recorded_properties import broker_properties
 from tools.recording.recorder import Unsteady, record
 from tools.recording.scenarios import definitions
 
@@ -28,7 +28,7 @@ def test_recorded_cases_equal_those_of_apache_kafka(name: str, target: Target) -
 
 
 def test_recorded_tokens_equal_those_of_apache_kafka() -> None:
-    config = broker_properties("3.9") | WITH_ACLS | TOKEN_PROPERTIES
+    config = broker_properties("3.9", tokens=True) | WITH_ACLS
     with kafkalet.Broker(version="3.9", config=config) as broker:
         target = Target(broker.bootstrap_servers, acl=True, tokens=True)
         steps = record(definitions()["tokens_described"], target, "3.9")

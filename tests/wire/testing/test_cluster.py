@@ -137,6 +137,7 @@ OPERATIONS: dict[str, Callable[[Cluster], object]] = {
     "refuse connections": lambda cluster: cluster.refuse_connections(1),
     "stop": lambda cluster: cluster.broker(2).stop(),
     "kill": lambda cluster: cluster.broker(1).kill(),
+    "pause": lambda cluster: cluster.broker(2).pause(),
     "timeout": change_timeout,
     "fault": lambda cluster: cluster.fault("Produce", hang=True, strict=False),
 }

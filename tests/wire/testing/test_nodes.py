@@ -1,0 +1,113 @@
+"""Tests of a paused broker."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from kafkalet import Clock, Cluster
+from kafkalet_conformance.playing.connection import Connection, NoAnswer
+
+TIMEOUT_S = 60
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    config = {"replica.lag.time.max.ms": "3000", "broker.session.timeout.ms": "6000"}
+    with Cluster(3, clock=Clock.frozen(), config=config) as cluster:
+        cluster.topic("t", partitions=1, replication_factor=3).move_leader(to=1)
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster: Cluster) -> Iterator[Connection]:
+    connection = Connection(*cluster.broker(1).address)
+    connection.ask("ApiVersions", 0, {})
+    yield connection
+    connection.close()
+
+
+def leader_and_isr(cluster: Cluster) -> tuple[int | None, list[int]]:
+    topic = cluster.topic("t")
+    return topic.leader(), sorted(topic.isr())
+
+
+def test_paused_broker_answers_after_it_has_resumed(cluster: Cluster, client: Connection) -> None:
+    broker = cluster.broker(1)
+    broker.pause()
+    assert (broker.is_running, broker.is_paused, repr(broker)) == (True, True, "<broker 1, paused>")
+    sent = client.send("ApiVersions", 0, {})
+    with pytest.raises(NoAnswer):
+        client.receive(sent, 0.05)
+    broker.resume()
+    assert client.receive(sent, TIMEOUT_S)["error_code"] == 0
+    assert (broker.is_paused, repr(broker)) == (False, "<broker 1, running>")
+
+
+def test_paused_broker_accepts_connections_when_it_has_resumed(cluster: Cluster) -> None:
+    cluster.broker(1).pause()
+    client = Connection(*cluster.broker(1).address)
+    sent = client.send("ApiVersions", 0, {})
+    with pytest.raises(NoAnswer):
+        client.receive(sent, 0.05)
+    cluster.broker(1).resume()
+    assert client.receive(sent, TIMEOUT_S)["error_code"] == 0
+    client.close()
+
+
+def test_response_that_was_waiting_is_sent_after_the_pause(cluster: Cluster, client: Connection) -> None:
+    asked = {"topic": "t", "partitions": [{"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1000}]}
+    sent = client.send("Fetch", 11, {"max_wait_ms": 1000, "min_bytes": 1, "topics": [asked]})
+    cluster.requests.wait_for("Fetch")
+    cluster.broker(1).pause()
+    cluster.clock.advance(seconds=2, sessions=True)
+    with pytest.raises(NoAnswer):
+        client.receive(sent, 0.05)
+    cluster.broker(1).resume()
+    assert client.receive(sent, TIMEOUT_S)["error_code"] == 0
+
+
+def test_paused_leader_is_replaced_when_its_session_expires(cluster: Cluster) -> None:
+    cluster.broker(1).pause()
+    cluster.clock.advance(seconds=5, sessions=True)
+    assert leader_and_isr(cluster) == (1, [1, 2, 3])
+    cluster.clock.advance(seconds=1, sessions=True)
+    assert leader_and_isr(cluster) == (2, [2, 3])
+    cluster.broker(1).resume()
+    assert leader_and_isr(cluster) == (2, [1, 2, 3])
+
+
+def test_paused_follower_leaves_the_isr_of_a_leader_with_records(cluster: Cluster) -> None:
+    cluster.broker(3).pause()
+    cluster.clock.advance(seconds=4, sessions=True)
+    assert leader_and_isr(cluster) == (1, [1, 2, 3])
+    cluster.topic("t").send("one")
+    assert cluster.topic("t").log().high_watermark == 0
+    cluster.clock.advance(milliseconds=1500)
+    assert leader_and_isr(cluster) == (1, [1, 2])
+    assert cluster.topic("t").log().high_watermark == 1
+    cluster.broker(3).resume()
+    assert leader_and_isr(cluster) == (1, [1, 2, 3])
+
+
+def test_broker_that_resumes_in_time_stays_leader(cluster: Cluster) -> None:
+    cluster.broker(1).pause()
+    cluster.clock.advance(seconds=5, sessions=True)
+    cluster.broker(1).resume()
+    cluster.clock.advance(seconds=5, sessions=True)
+    assert leader_and_isr(cluster) == (1, [1, 2, 3])
+
+
+def test_paused_broker_can_be_killed_and_started(cluster: Cluster) -> None:
+    cluster.broker(1).pause()
+    cluster.broker(1).kill()
+    cluster.broker(1).start()
+    cluster.clock.advance(seconds=10, sessions=True)
+    assert (cluster.broker(1).is_paused, leader_and_isr(cluster)) == (False, (2, [1, 2, 3]))
+
+
+def test_only_a_running_broker_can_be_paused_and_only_a_paused_one_resumed(cluster: Cluster) -> None:
+    with pytest.raises(ValueError, match="broker 1 is not paused"):
+        cluster.broker(1).resume()
+    cluster.broker(1).pause()
+    with pytest.raises(ValueError, match="broker 1 is stopped or paused already"):
+        cluster.broker(1).pause()

@@ -1,0 +1,65 @@
+"""The leader of a partition stops, crashes or pauses, and comes back."""
+
+from kafkalet_conformance.building import ScenarioBuilder, batch
+from tools.recording.definitions import Scenarios
+from tools.recording.faults import Cluster
+
+scenario = Scenarios("faults", brokers=3, faults=True)
+
+
+def without_leader(ask: ScenarioBuilder, fault: str) -> None:
+    """Disturb the leader of a partition, write to the next one, and let the old one come back."""
+    cluster = Cluster(ask)
+    cluster.state("before")
+    cluster.written(batch(10, 20), at=2)
+    cluster.log("before", 2, 3, high_watermark=2)
+    if fault == "pause":
+        ask.send("unanswered", "ApiVersions", 0, {}, conn="at-2.unanswered")
+        ask.receive("answered before", "unanswered", only=["error_code"])
+    cluster.do(fault)
+    if fault == "pause":
+        ask.send("unanswered", "ApiVersions", 0, {}, conn="at-2.unanswered")
+        ask.pending("while it is paused", "unanswered")
+    cluster.leads(3)
+    cluster.wait(isr_nodes=[1, 3])
+    cluster.state("the next replica leads")
+    cluster.produce("to the new leader", batch(30), at=3)
+    cluster.produce("to the new leader, acks 1", batch(40), at=3, acks=1)
+    cluster.produce("to a follower", batch(40), at=1)
+    cluster.log("meanwhile", 3, 1, high_watermark=4)
+    cluster.offsets("meanwhile", at=3)
+    cluster.epochs("meanwhile", 3)
+    cluster.elect("the preferred replica is away")
+    cluster.undo(fault)
+    if fault == "pause":
+        ask.receive("after the pause", "unanswered", only=["error_code"])
+    cluster.whole()
+    cluster.state("it is back")
+    cluster.log("it is back", 2, 3, high_watermark=4)
+    cluster.produce("to the old leader", batch(50), at=2)
+    cluster.elect("the preferred replica")
+    cluster.leads(2)
+    cluster.state("it leads again")
+    cluster.produce("to the preferred leader", batch(50), at=2)
+    cluster.log("at the end", 2, 3, high_watermark=5)
+    cluster.epochs("at the end", 2)
+
+
+@scenario("KIP-631 KIP-841 ReplicationControlManager.handleBrokerInControlledShutdown", level="must")
+def leader_stopped(ask: ScenarioBuilder) -> None:
+    """If the leader of a partition shuts down, the next in-sync replica leads in a new epoch and the old leader leaves
+    the ISR; it follows after it has started again, until a preferred election."""
+    without_leader(ask, "stop")
+
+
+@scenario("KIP-631 ReplicationControlManager.handleBrokerFenced", level="must")
+def leader_killed(ask: ScenarioBuilder) -> None:
+    """If the leader of a partition crashes, the next in-sync replica leads in a new epoch when the session of the
+    broker has expired."""
+    without_leader(ask, "kill")
+
+
+@scenario("KIP-631 ReplicationControlManager.handleBrokerFenced", level="must")
+def leader_paused(ask: ScenarioBuilder) -> None:
+    """A leader that pauses for longer than its session is replaced; it follows when it continues."""
+    without_leader(ask, "pause")

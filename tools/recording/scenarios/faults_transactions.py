@@ -1,0 +1,170 @@
+"""The coordinator of transactions stops, crashes or pauses, while transactions are in each state."""
+
+from kafkalet_conformance.building import TRANSACTION_ERRORS, ScenarioBuilder, Step, batch
+from tools.recording.definitions import Scenarios
+from tools.recording.faults import FAULT_MS, Cluster
+
+from .faults_groups import coordinate, coordinator_is
+
+scenario = Scenarios("faults", brokers=3, faults=True)
+
+STATE = "__transaction_state"
+NAMES = ("ongoing", "empty", "complete")
+AT_BEFORE, AT_AFTER = 2, 3
+
+
+class Transaction:
+    """A transactional id, its producer, and a partition to which it writes."""
+
+    def __init__(self, ask: ScenarioBuilder, number: int, cluster: Cluster) -> None:
+        self.ask, self.number, self.cluster = ask, number, cluster
+        self.id = ask.unique(f"X{number}")
+        self.at = AT_BEFORE
+
+    def of(self, **more: object) -> Step:
+        return {
+            "transactional_id": self.id,
+            "producer_id": f"$P{self.number}",
+            "producer_epoch": f"$E{self.number}",
+        } | more
+
+    def begun(self) -> None:
+        """Initialize the producer."""
+        body = {"transactional_id": self.id, "transaction_timeout_ms": 600_000}
+        bind = {f"P{self.number}": "producer_id", f"E{self.number}": "producer_epoch"}
+        self.ask.setup("InitProducerId", 3, body, bind=bind, retry_errors=TRANSACTION_ERRORS, conn=f"at-{self.at}")
+
+    def written(self, sequence: int = 0) -> None:
+        """Add the partition, and write a record."""
+        topics = [{"name": self.cluster.topic, "partitions": [0]}]
+        there = {"retry_errors": TRANSACTION_ERRORS, "conn": f"at-{self.at}"}
+        self.ask.setup("AddPartitionsToTxn", 3, self.of(topics=topics), **there)
+        self.write("", sequence)
+
+    def write(self, case: str, sequence: int, at: int = 1) -> None:
+        """Write a record; with `case`, compare the response."""
+        fields = {"producer_id": f"$P{self.number}", "producer_epoch": f"$E{self.number}", "transactional": True}
+        step = self.cluster.write(batch(10 + sequence, base_sequence=sequence, **fields), at=at)
+        step["body"]["transactional_id"] = self.id
+        if case:
+            self.ask.step("request", case=case, **step)
+        else:
+            self.ask.step("request", setup=True, must_succeed=True, **step)
+
+    def end(self, case: str, committed: bool = True) -> None:
+        body = self.of(committed=committed)
+        self.ask.request(case, "EndTxn", 3, body, conn=f"at-{self.at}", retry_errors=[14, 15])
+
+    def becomes(self, state: str) -> None:
+        """Wait for a state."""
+        body = {"transactional_ids": [self.id]}
+        self.ask.until("DescribeTransactions", 0, body, "transaction_states.0.transaction_state", state)
+        self.ask.steps[-1] |= {"conn": f"at-{self.at}", "timeout_ms": FAULT_MS}
+
+    def describe(self, case: str) -> None:
+        body = {"transactional_ids": [self.id]}
+        self.ask.request(case, "DescribeTransactions", 0, body, conn=f"at-{self.at}")
+
+
+def without_coordinator(ask: ScenarioBuilder, fault: str) -> None:
+    """Bring transactions to each state, disturb their coordinator, continue at the next one, and return."""
+    cluster = Cluster(ask, (1, 3))
+    made = {name: Transaction(ask, number, cluster) for number, name in enumerate(NAMES, 1)}
+    ongoing, empty, complete = made["ongoing"], made["empty"], made["complete"]
+    coordinate(ask, STATE, ongoing.id, 1, [2, 3, 1])
+    cluster.wait(topic=STATE, isr_nodes=[1, 2, 3])
+    skipped: Step = {"transactional_id": None, "transaction_timeout_ms": 60_000}  # the id 0, which errors contain, too
+    ask.setup("InitProducerId", 3, skipped, conn="at-2", retry_errors=TRANSACTION_ERRORS)
+    for transaction in (ongoing, empty, complete):
+        transaction.begun()
+    complete.written()
+    complete.end("end one")
+    complete.becomes("CompleteCommit")
+    ongoing.written()
+    for name, transaction in made.items():
+        transaction.describe(f"{name} before")
+    cluster.log("before", 1, high_watermark=3, isolation=1)
+
+    cluster.do(fault)
+    coordinator_is(ask, ongoing.id, 1, AT_AFTER)
+    for name, transaction in made.items():
+        transaction.at = AT_AFTER
+        transaction.describe(f"{name} at the new coordinator")
+    cluster.offsets("the transaction is open", at=1)
+    ongoing.write("ongoing, another record", 1)
+    ongoing.end("ongoing, commit")
+    ongoing.becomes("CompleteCommit")
+    ongoing.end("ongoing, commit again")
+    complete.end("complete, abort", committed=False)
+    empty.end("empty, commit")
+    cluster.log("committed by the new coordinator", 1, high_watermark=5, isolation=1)
+    empty.written()
+    for name, transaction in made.items():
+        transaction.describe(f"{name} after requests to the new coordinator")
+
+    cluster.undo(fault)
+    cluster.wait(topic=STATE, isr_nodes=[1, 2, 3])
+    for name, transaction in made.items():
+        transaction.at = AT_BEFORE
+        transaction.describe(f"{name} at the old coordinator")
+    empty.end("empty, commit at the old coordinator")
+    coordinate(ask, STATE, ongoing.id, 1, [2, 3, 1])
+    for name, transaction in made.items():
+        transaction.describe(f"{name} at the end")
+    empty.end("empty, abort at the end", committed=False)
+    empty.becomes("CompleteAbort")
+    cluster.log("at the end", 1, 3, high_watermark=7, isolation=1)
+
+
+@scenario("KIP-98 TransactionCoordinator.onElection TransactionCoordinator.onResignation", level="must")
+def transaction_coordinator_stopped(ask: ScenarioBuilder) -> None:
+    """If the coordinator of transactions shuts down, the next replica of __transaction_state continues them in the
+    states that they had."""
+    without_coordinator(ask, "stop")
+
+
+@scenario("KIP-98 TransactionCoordinator.onElection", level="must")
+def transaction_coordinator_killed(ask: ScenarioBuilder) -> None:
+    """If the coordinator of transactions crashes, the next one continues them in the states that they had."""
+    without_coordinator(ask, "kill")
+
+
+@scenario("KIP-98 TransactionCoordinator.onElection TransactionCoordinator.onResignation", level="must")
+def transaction_coordinator_paused(ask: ScenarioBuilder) -> None:
+    """A coordinator of transactions that pauses for longer than its session is replaced, and answers NOT_COORDINATOR
+    when it continues."""
+    without_coordinator(ask, "pause")
+
+
+@scenario("KIP-98 org.apache.kafka.storage.internals.log.UnifiedLog", level="must")
+def transaction_prepared(ask: ScenarioBuilder) -> None:
+    """A transaction whose markers cannot be written, because a partition has no leader, stays prepared; the next
+    coordinator completes it when the leader is back."""
+    cluster, other = Cluster(ask, (3,)), Cluster(ask, (1,), "u")
+    transaction = Transaction(ask, 1, cluster)
+    coordinate(ask, STATE, transaction.id, 1, [2, 1, 3])
+    cluster.wait(topic=STATE, isr_nodes=[1, 2, 3])
+    transaction.begun()
+    topics = [{"name": each.topic, "partitions": [0]} for each in (cluster, other)]
+    there = {"retry_errors": TRANSACTION_ERRORS, "conn": "at-2"}
+    ask.setup("AddPartitionsToTxn", 3, transaction.of(topics=topics), **there)
+    transaction.write("", 0, at=3)
+    cluster.do("stop", 3)
+    cluster.wait(leader_id=-1)
+    transaction.end("commit without a leader")
+    transaction.becomes("PrepareCommit")
+    transaction.end("commit again")
+    transaction.end("abort instead", committed=False)
+    body = {"transactional_id": transaction.id, "transaction_timeout_ms": 600_000}
+    ask.request("a new producer", "InitProducerId", 3, body, conn="at-2", only=["error_code"])
+    coordinate(ask, STATE, transaction.id, 1, [1, 2, 3])
+    transaction.at = 1
+    transaction.becomes("PrepareCommit")
+    transaction.end("commit at the next coordinator")
+    cluster.undo("stop", 3)
+    cluster.leads(3)
+    transaction.becomes("CompleteCommit")
+    cluster.log("complete", 3, high_watermark=2, isolation=1)
+    other.log("complete, the other partition", 1, high_watermark=1, isolation=1)
+    transaction.describe("complete")
+    cluster.wait(topic=STATE, isr_nodes=[1, 2, 3])
