@@ -1,10 +1,10 @@
 """A scenario: the task of the client, what happens to the client, and the judge.
 
-    @scenario(
-        "produce-leader-moves",
+    CATALOG = Catalog(role=Role.PRODUCE)
+
+    @CATALOG.scenario(
         "A producer finds the new leader of a partition, and loses no record.",
         "KIP-320; Sender.completeBatch",
-        role=Role.PRODUCE,
         judge=produced(),
         brokers=2,
     )
@@ -72,18 +72,20 @@ class Scenario:
 class Catalog:
     """Scenarios, keyed by name, in the order of their definition."""
 
-    def __init__(self) -> None:
+    def __init__(self, **defaults: object) -> None:
+        """`defaults` are the attributes that the scenarios have in common."""
         self.scenarios: dict[str, Scenario] = {}
+        self._defaults = defaults
 
-    def scenario(
-        self, name: str, claim: str, *sources: str, role: Role, judge: Judge, **options: object
-    ) -> Callable[[Play], Play]:
-        """Define a scenario. The decorated function plays it."""
+    def scenario(self, claim: str, *sources: str, name: str = "", **attributes: object) -> Callable[[Play], Play]:
+        """Define a scenario. The decorated function plays it; its name is that of the scenario."""
 
         def define(play: Play) -> Play:
-            if name in self.scenarios:
-                raise ValueError(f"scenario {name} is defined twice")
-            self.scenarios[name] = Scenario(name, claim, sources, role, judge, play, **options)  # type: ignore[arg-type]
+            own = name or play.__name__.replace("_", "-")
+            if own in self.scenarios:
+                raise ValueError(f"scenario {own} is defined twice")
+            attributes_of_all = {**self._defaults, **attributes}
+            self.scenarios[own] = Scenario(own, claim, sources, play=play, **attributes_of_all)  # type: ignore[arg-type]
             return play
 
         return define

@@ -9,7 +9,6 @@ scenario = CATALOG.scenario
 
 
 @scenario(
-    "produce",
     "A producer with acks=all delivers every record once, in order.",
     "KafkaProducer.send",
     role=Role.PRODUCE,
@@ -20,7 +19,6 @@ def produce(stage: Stage) -> None:
 
 
 @scenario(
-    "produce-acks-1",
     "A producer with acks=1 delivers every record once, in order, while nothing fails.",
     "ProducerConfig.ACKS_CONFIG",
     role=Role.PRODUCE,
@@ -32,7 +30,6 @@ def produce_acks_1(stage: Stage) -> None:
 
 
 @scenario(
-    "produce-acks-0",
     "A producer with acks=0 does not wait for responses, and sends every record once.",
     "ProducerConfig.ACKS_CONFIG; the broker sends no response to Produce with acks=0",
     role=Role.PRODUCE,
@@ -46,7 +43,6 @@ def produce_acks_0(stage: Stage) -> None:
 
 
 @scenario(
-    "produce-idempotent",
     "An idempotent producer delivers every record once, in order.",
     "KIP-98; TransactionManager",
     role=Role.PRODUCE,
@@ -58,7 +54,6 @@ def produce_idempotent(stage: Stage) -> None:
 
 
 @scenario(
-    "produce-transaction",
     "The records of a transaction are visible to read_committed consumers after the commit, each once.",
     "KIP-98; KafkaProducer.commitTransaction",
     role=Role.PRODUCE,
@@ -71,7 +66,6 @@ def produce_transaction(stage: Stage) -> None:
 
 
 @scenario(
-    "produce-to-partitions",
     "A producer with keys delivers every record once, in order within each partition.",
     "KafkaProducer.send; DefaultPartitioner",
     role=Role.PRODUCE,
@@ -83,7 +77,6 @@ def produce_to_partitions(stage: Stage) -> None:
 
 
 @scenario(
-    "consume",
     "A consumer without a group reads every record once, in order.",
     "KafkaConsumer.assign",
     role=Role.CONSUME,
@@ -95,7 +88,6 @@ def consume(stage: Stage) -> None:
 
 
 @scenario(
-    "consume-partitions",
     "A consumer reads every record of all partitions once, in order within each partition.",
     "KafkaConsumer.assign",
     role=Role.CONSUME,
@@ -109,7 +101,6 @@ def consume_partitions(stage: Stage) -> None:
 
 
 @scenario(
-    "consume-in-group",
     "A member of a group reads every record once, and leaves the group.",
     "KafkaConsumer.subscribe; ConsumerCoordinator",
     role=Role.CONSUME,
@@ -124,7 +115,6 @@ def consume_in_group(stage: Stage) -> None:
 
 
 @scenario(
-    "transform",
     "A transactional copier writes each input to the output once, and commits its offsets in the transaction.",
     "KIP-98; KafkaProducer.sendOffsetsToTransaction",
     role=Role.TRANSFORM,

@@ -23,56 +23,56 @@ def _produce(**fault: object) -> Play:
 
 
 scenario(
-    "produce-connection-closed",
     "A producer connects again and sends its records if the connection is closed before they are handled.",
     RETRIED,
+    name="produce-connection-closed",
     role=Role.PRODUCE,
     judge=produced(),
     idempotence=True,
 )(_produce(disconnect="before", times=2))
 
 scenario(
-    "produce-answer-lost",
     "An idempotent producer writes each record once if the connection is closed before the response.",
     RETRIED,
     "KIP-98",
+    name="produce-answer-lost",
     role=Role.PRODUCE,
     judge=produced(),
     idempotence=True,
 )(_produce(disconnect="after", times=1))
 
 scenario(
-    "produce-answer-lost-acks-1",
     "A producer with acks=1 and without idempotence loses nothing if the connection is closed before the response.",
     RETRIED,
+    name="produce-answer-lost-acks-1",
     role=Role.PRODUCE,
     judge=produced(duplicates=AT_LEAST_ONCE, reordering=AT_LEAST_ONCE),
     acks="1",
 )(_produce(disconnect="after", times=1))
 
 scenario(
-    "produce-answer-cut-off",
     "An idempotent producer writes each record once if the connection is closed within the response.",
     RETRIED,
     "KIP-98",
+    name="produce-answer-cut-off",
     role=Role.PRODUCE,
     judge=produced(),
     idempotence=True,
 )(_produce(truncate=10, times=1))
 
 scenario(
-    "produce-no-answer",
     "An idempotent producer whose request gets no response times out, sends it again, and writes each record once.",
     "NetworkClient.handleTimedOutRequests (request.timeout.ms); KIP-98",
+    name="produce-no-answer",
     role=Role.PRODUCE,
     judge=produced(),
     idempotence=True,
 )(_produce(drop_response=True, times=1))
 
 scenario(
-    "produce-no-answer-acks-1",
     "A producer with acks=1 and without idempotence loses nothing if a request gets no response.",
     "NetworkClient.handleTimedOutRequests (request.timeout.ms)",
+    name="produce-no-answer-acks-1",
     role=Role.PRODUCE,
     judge=produced(failures=EXPIRED, duplicates=AT_LEAST_ONCE, reordering=AT_LEAST_ONCE),
     acks="1",
@@ -80,7 +80,6 @@ scenario(
 
 
 @scenario(
-    "produce-handled-late",
     "An idempotent producer writes each record once if a request that it has repeated is handled late.",
     "NetworkClient.handleTimedOutRequests; KIP-98: the broker recognizes the sequence numbers",
     role=Role.PRODUCE,
@@ -106,41 +105,41 @@ def _consume(api: str, **fault: object) -> Play:
 
 
 scenario(
-    "consume-connection-closed",
     "A consumer connects again if the connection is closed during a fetch, and skips or repeats no record.",
     "FetchSessionHandler.handleError",
+    name="consume-connection-closed",
     role=Role.CONSUME,
     judge=consumed(),
 )(_consume("Fetch", disconnect="before", times=2))
 
 scenario(
-    "consume-answer-cut-off",
     "A consumer discards an incomplete response, and fetches the records again.",
     "NetworkReceive: a response is used only when it is complete",
+    name="consume-answer-cut-off",
     role=Role.CONSUME,
     judge=consumed(),
 )(_consume("Fetch", truncate=200, times=2))
 
 scenario(
-    "consume-no-answer",
     "A consumer whose fetch gets no response times out, and fetches again.",
     "NetworkClient.handleTimedOutRequests (request.timeout.ms)",
+    name="consume-no-answer",
     role=Role.CONSUME,
     judge=consumed(),
 )(_consume("Fetch", drop_response=True, times=1))
 
 scenario(
-    "connect-closed-again",
     "A client whose connections are closed at once waits before it connects again.",
     "NetworkClient: reconnect.backoff.ms and reconnect.backoff.max.ms (KIP-144)",
+    name="connect-closed-again",
     role=Role.CONSUME,
     judge=all_of(consumed(), polite("ApiVersions")),
 )(_consume("ApiVersions", disconnect="before", times=4))
 
 scenario(
-    "metadata-answer-cut-off",
     "A client whose metadata response is incomplete requests it again.",
     "NetworkClient.DefaultMetadataUpdater.handleServerDisconnect",
+    name="metadata-answer-cut-off",
     role=Role.CONSUME,
     judge=consumed(),
 )(_consume("Metadata", truncate=20, times=1))
@@ -155,7 +154,6 @@ def _at_the_end(stage: Stage) -> None:
 
 
 @scenario(
-    "consume-reset",
     "A consumer connects again after a TCP reset, and skips or repeats no record.",
     "Selector.close, FetchSessionHandler.handleError",
     role=Role.CONSUME,
@@ -169,7 +167,6 @@ def consume_reset(stage: Stage) -> None:
 
 
 @scenario(
-    "consume-half-closed",
     "A consumer whose connection was closed in one direction connects again.",
     "Selector.pollSelectionKeys: end of file closes the channel",
     role=Role.CONSUME,
@@ -183,7 +180,6 @@ def consume_half_closed(stage: Stage) -> None:
 
 
 @scenario(
-    "consume-black-hole",
     "A consumer whose connection stays open without responses times out, and connects again.",
     "NetworkClient.handleTimedOutRequests (request.timeout.ms)",
     role=Role.CONSUME,
@@ -197,7 +193,6 @@ def consume_black_hole(stage: Stage) -> None:
 
 
 @scenario(
-    "consume-broker-restarts",
     "A consumer continues after a restart of the broker, and skips or repeats no record.",
     "NetworkClient.ready, reconnect.backoff.ms",
     role=Role.CONSUME,
@@ -211,7 +206,6 @@ def consume_broker_restarts(stage: Stage) -> None:
 
 
 @scenario(
-    "produce-broker-stops",
     "A producer continues at another broker if the leader stops, and writes each record once.",
     "NetworkClient.handleServerDisconnect; KIP-98",
     role=Role.PRODUCE,
@@ -228,7 +222,6 @@ def produce_broker_stops(stage: Stage) -> None:
 
 
 @scenario(
-    "consume-broker-stops",
     "A consumer continues at another broker if the leader stops, and skips or repeats no record.",
     "NetworkClient.handleServerDisconnect",
     role=Role.CONSUME,

@@ -4,7 +4,7 @@ from kafkalet_conformance.clients.judges import all_of, consumed, consumed_or_fa
 from kafkalet_conformance.clients.scenario import Catalog, Play, Role
 from kafkalet_conformance.clients.stage import Missed, Stage
 
-CATALOG = Catalog()
+CATALOG = Catalog(role=Role.CONSUME)
 scenario = CATALOG.scenario
 
 GROUP = "conformance-group"
@@ -43,10 +43,9 @@ for _api, _error, _times, _why in STARTING:
     if _times > 1:
         _judges.append(polite(_api, errors=[_error]))
     scenario(
-        f"group-{_name}",
         f"A member that gets {_error} from {_api} tries again, and reads every record.",
         _why,
-        role=Role.CONSUME,
+        name=f"group-{_name}",
         judge=all_of(*_judges),
         group=GROUP,
     )(_failing(_api, _error, _times))
@@ -68,10 +67,9 @@ for _error, _times, _why in (
     ("NOT_COORDINATOR", 1, "the coordinator is looked up again"),
 ):
     scenario(
-        f"group-offsetfetch-{_error.lower().replace('_', '-')}",
         f"A member that gets {_error} from OffsetFetch tries again, and starts at the committed offset.",
         f"ConsumerCoordinator.OffsetFetchResponseHandler: {_why}",
-        role=Role.CONSUME,
+        name=f"group-offsetfetch-{_error.lower().replace('_', '-')}",
         judge=all_of(consumed(), polite("OffsetFetch", errors=[_error])),
         group=GROUP,
         count=10,
@@ -79,10 +77,8 @@ for _error, _times, _why in (
 
 
 @scenario(
-    "group-unstable-offsets",
     "A member waits while its offsets are in an open transaction, and starts at the committed ones.",
     "KIP-447; OffsetFetchResponseHandler: UNSTABLE_OFFSET_COMMIT is retriable",
-    role=Role.CONSUME,
     judge=all_of(consumed(), polite("OffsetFetch", errors=["UNSTABLE_OFFSET_COMMIT"])),
     group=GROUP,
     isolation="read_committed",
@@ -117,20 +113,18 @@ def _commit(error: str, times: int) -> Play:
 
 for _error in ("COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE", "REQUEST_TIMED_OUT"):
     scenario(
-        f"group-commit-{_error.lower().replace('_', '-')}",
         f"A member whose commit fails with {_error} commits again, and goes on reading.",
         f"ConsumerCoordinator.OffsetCommitResponseHandler: {_error} is retriable",
-        role=Role.CONSUME,
+        name=f"group-commit-{_error.lower().replace('_', '-')}",
         judge=consumed(redelivery=REDELIVERY),
         group=GROUP,
     )(_commit(_error, 2))
 
 for _error in ("REBALANCE_IN_PROGRESS", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID"):
     scenario(
-        f"group-commit-{_error.lower().replace('_', '-')}",
         f"A member whose commit fails with {_error} joins the group again, and goes on reading.",
         "ConsumerCoordinator.OffsetCommitResponseHandler: CommitFailedException, and the member joins again",
-        role=Role.CONSUME,
+        name=f"group-commit-{_error.lower().replace('_', '-')}",
         judge=consumed(redelivery=REDELIVERY),
         group=GROUP,
     )(_commit(_error, 1))
@@ -165,20 +159,17 @@ def _heartbeat(error: str) -> Play:
 
 for _error, _why in HEARTBEATS.items():
     scenario(
-        f"group-heartbeat-{_error.lower().replace('_', '-')}",
         f"A member whose heartbeat fails with {_error} goes on, and skips no record.",
         _why,
-        role=Role.CONSUME,
+        name=f"group-heartbeat-{_error.lower().replace('_', '-')}",
         judge=consumed(redelivery=REDELIVERY),
         group=GROUP,
     )(_heartbeat(_error))
 
 
 @scenario(
-    "group-instance-fenced",
     "A static member that was replaced by another one with its group.instance.id reports it.",
     "KIP-345: FencedInstanceIdException is fatal",
-    role=Role.CONSUME,
     judge=consumed_or_failed("another member has the group.instance.id"),
     group=GROUP,
     instance_id="conformance-instance",
@@ -193,10 +184,8 @@ def group_instance_fenced(stage: Stage) -> None:
 
 
 @scenario(
-    "group-rebalance",
     "A member joins again when the group rebalances, and skips no record.",
     "ConsumerCoordinator.onJoinComplete",
-    role=Role.CONSUME,
     judge=consumed(redelivery=REDELIVERY),
     group=GROUP,
 )
@@ -209,10 +198,8 @@ def group_rebalance(stage: Stage) -> None:
 
 
 @scenario(
-    "group-evicted",
     "A member that was removed from its group joins again, and skips no record.",
     "HeartbeatResponseHandler: UNKNOWN_MEMBER_ID",
-    role=Role.CONSUME,
     judge=consumed(redelivery=REDELIVERY),
     group=GROUP,
 )
@@ -227,10 +214,8 @@ def group_evicted(stage: Stage) -> None:
 
 
 @scenario(
-    "group-coordinator-moves",
     "A member finds the new coordinator of its group, and skips no record.",
     "AbstractCoordinator.markCoordinatorUnknown",
-    role=Role.CONSUME,
     judge=consumed(redelivery=REDELIVERY),
     group=GROUP,
     brokers=2,
@@ -244,10 +229,8 @@ def group_coordinator_moves(stage: Stage) -> None:
 
 
 @scenario(
-    "group-coordinator-stops",
     "A member continues after the broker that coordinates its group has stopped.",
     "AbstractCoordinator.ensureCoordinatorReady",
-    role=Role.CONSUME,
     judge=consumed(redelivery=REDELIVERY),
     group=GROUP,
     brokers=3,

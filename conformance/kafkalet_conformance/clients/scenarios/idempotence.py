@@ -4,7 +4,7 @@ from kafkalet_conformance.clients.judges import UNKNOWN_PRODUCER, all_of, polite
 from kafkalet_conformance.clients.scenario import Catalog, Role
 from kafkalet_conformance.clients.stage import TOPIC, Stage
 
-CATALOG = Catalog()
+CATALOG = Catalog(role=Role.PRODUCE, idempotence=True)
 scenario = CATALOG.scenario
 ID = "conformance-transaction"
 
@@ -12,12 +12,9 @@ BEFORE_KIP_360 = "before KIP-360, the producer cannot continue after this error,
 
 
 @scenario(
-    "produce-out-of-order-sequence",
     "An idempotent producer continues with a new epoch after OUT_OF_ORDER_SEQUENCE_NUMBER, or reports the error.",
     "KIP-360; TransactionManager.canRetry, requestIdempotentEpochBumpForPartition",
-    role=Role.PRODUCE,
     judge=produced(failures=BEFORE_KIP_360, reordering=UNKNOWN_PRODUCER),
-    idempotence=True,
 )
 def produce_out_of_order_sequence(stage: Stage) -> None:
     stage.create_topic()
@@ -25,12 +22,9 @@ def produce_out_of_order_sequence(stage: Stage) -> None:
 
 
 @scenario(
-    "produce-unknown-producer-id",
     "An idempotent producer continues with a new epoch after UNKNOWN_PRODUCER_ID, or reports the error.",
     "KIP-360; TransactionManager.canRetry",
-    role=Role.PRODUCE,
     judge=produced(failures=BEFORE_KIP_360, reordering=UNKNOWN_PRODUCER),
-    idempotence=True,
 )
 def produce_unknown_producer_id(stage: Stage) -> None:
     stage.create_topic()
@@ -38,12 +32,9 @@ def produce_unknown_producer_id(stage: Stage) -> None:
 
 
 @scenario(
-    "produce-duplicate-sequence",
     "A producer takes DUPLICATE_SEQUENCE_NUMBER as success: the broker has the records.",
     "Sender.completeBatch: DUPLICATE_SEQUENCE_NUMBER completes the batch without an offset",
-    role=Role.PRODUCE,
     judge=produced(failures="the broker has the records, but the client may say that it does not know their offsets"),
-    idempotence=True,
 )
 def produce_duplicate_sequence(stage: Stage) -> None:
     def change(response: object) -> None:
@@ -56,12 +47,9 @@ def produce_duplicate_sequence(stage: Stage) -> None:
 
 
 @scenario(
-    "init-producer-id-retries",
     "A producer requests its id again while the coordinator loads, with a backoff between the attempts.",
     "TransactionManager.InitProducerIdHandler: COORDINATOR_LOAD_IN_PROGRESS is retriable",
-    role=Role.PRODUCE,
     judge=all_of(produced(), polite("InitProducerId", errors=["COORDINATOR_LOAD_IN_PROGRESS"])),
-    idempotence=True,
 )
 def init_producer_id_retries(stage: Stage) -> None:
     stage.create_topic()
@@ -69,12 +57,9 @@ def init_producer_id_retries(stage: Stage) -> None:
 
 
 @scenario(
-    "init-transactions-concurrent",
     "A transactional producer waits while an earlier transaction of its id is completed.",
     "TransactionManager.InitProducerIdHandler: CONCURRENT_TRANSACTIONS is retriable",
-    role=Role.PRODUCE,
     judge=produced(),
-    idempotence=True,
     transactional_id=ID,
 )
 def init_transactions_concurrent(stage: Stage) -> None:
@@ -83,12 +68,9 @@ def init_transactions_concurrent(stage: Stage) -> None:
 
 
 @scenario(
-    "transaction-coordinator-unavailable",
     "A transactional producer looks for its coordinator until there is one, with a backoff between the attempts.",
     "TransactionManager.FindCoordinatorHandler: COORDINATOR_NOT_AVAILABLE is retriable",
-    role=Role.PRODUCE,
     judge=all_of(produced(), polite("FindCoordinator", errors=["COORDINATOR_NOT_AVAILABLE"])),
-    idempotence=True,
     transactional_id=ID,
 )
 def transaction_coordinator_unavailable(stage: Stage) -> None:
@@ -97,12 +79,9 @@ def transaction_coordinator_unavailable(stage: Stage) -> None:
 
 
 @scenario(
-    "transaction-coordinator-moves",
     "A transactional producer commits at the new coordinator if its coordinator moves before the commit.",
     "TransactionManager.EndTxnHandler: NOT_COORDINATOR looks for the coordinator and tries again",
-    role=Role.PRODUCE,
     judge=produced(),
-    idempotence=True,
     transactional_id=ID,
     brokers=2,
 )
@@ -116,12 +95,9 @@ def transaction_coordinator_moves(stage: Stage) -> None:
 
 
 @scenario(
-    "transaction-commit-answer-lost",
     "A transactional producer commits again if the response to its commit is lost; the transaction is committed once.",
     "TransactionManager.EndTxnHandler: the request is sent again after a disconnect",
-    role=Role.PRODUCE,
     judge=produced(),
-    idempotence=True,
     transactional_id=ID,
 )
 def transaction_commit_answer_lost(stage: Stage) -> None:
@@ -130,12 +106,9 @@ def transaction_commit_answer_lost(stage: Stage) -> None:
 
 
 @scenario(
-    "transaction-retries-produce",
     "A transactional producer sends a batch again after NOT_LEADER_OR_FOLLOWER, and commits.",
     "Sender.canRetry",
-    role=Role.PRODUCE,
     judge=produced(reordering=UNKNOWN_PRODUCER),
-    idempotence=True,
     transactional_id=ID,
 )
 def transaction_retries_produce(stage: Stage) -> None:
@@ -144,12 +117,9 @@ def transaction_retries_produce(stage: Stage) -> None:
 
 
 @scenario(
-    "transaction-fenced",
     "A transactional producer that was fenced by another one cannot commit, and reports it.",
     "KIP-98; ProducerFencedException, InvalidProducerEpochException (KIP-588)",
-    role=Role.PRODUCE,
     judge=refused("another producer with the same transactional id has fenced this one", logged=False),
-    idempotence=True,
     transactional_id=ID,
 )
 def transaction_fenced(stage: Stage) -> None:
@@ -163,12 +133,9 @@ def transaction_fenced(stage: Stage) -> None:
 
 
 @scenario(
-    "transaction-fenced-while-producing",
     "A transactional producer that is fenced while it sends records cannot commit them, and reports it.",
     "KIP-98; TransactionManager.maybeTransitionToErrorState (INVALID_PRODUCER_EPOCH, PRODUCER_FENCED)",
-    role=Role.PRODUCE,
     judge=refused("another producer with the same transactional id has fenced this one", logged=False),
-    idempotence=True,
     transactional_id=ID,
 )
 def transaction_fenced_while_producing(stage: Stage) -> None:
@@ -182,12 +149,9 @@ def transaction_fenced_while_producing(stage: Stage) -> None:
 
 
 @scenario(
-    "transaction-timed-out",
     "A transactional producer whose transaction has timed out cannot commit it, and reports it.",
     "transaction.timeout.ms: the coordinator aborts the transaction and increments the epoch (KIP-588)",
-    role=Role.PRODUCE,
     judge=refused("the coordinator has aborted the transaction", logged=False),
-    idempotence=True,
     transactional_id=ID,
 )
 def transaction_timed_out(stage: Stage) -> None:
@@ -208,7 +172,6 @@ def _input(stage: Stage) -> None:
 _TRANSFORM = {
     "role": Role.TRANSFORM,
     "judge": transformed(),
-    "idempotence": True,
     "transactional_id": "conformance-transform",
     "group": "conformance-group",
     "isolation": "read_committed",
@@ -216,7 +179,6 @@ _TRANSFORM = {
 
 
 @scenario(
-    "transform-produce-answer-lost",
     "A transactional copier writes each input once if the response to a Produce request is lost.",
     "KIP-98",
     **_TRANSFORM,  # type: ignore[arg-type]
@@ -227,7 +189,6 @@ def transform_produce_answer_lost(stage: Stage) -> None:
 
 
 @scenario(
-    "transform-commit-answer-lost",
     "A transactional copier writes each input once if the response to its commit is lost.",
     "KIP-98; TransactionManager.EndTxnHandler",
     **_TRANSFORM,  # type: ignore[arg-type]
@@ -238,7 +199,6 @@ def transform_commit_answer_lost(stage: Stage) -> None:
 
 
 @scenario(
-    "transform-offsets-retried",
     "A transactional copier commits its offsets again while the group coordinator loads.",
     "TransactionManager.TxnOffsetCommitHandler: COORDINATOR_LOAD_IN_PROGRESS is retriable",
     **_TRANSFORM,  # type: ignore[arg-type]
@@ -249,7 +209,6 @@ def transform_offsets_retried(stage: Stage) -> None:
 
 
 @scenario(
-    "transform-coordinator-moves",
     "A transactional copier writes each input once if the coordinator of its transaction moves.",
     "TransactionManager: NOT_COORDINATOR looks for the coordinator and tries again",
     **_TRANSFORM,  # type: ignore[arg-type]

@@ -9,7 +9,6 @@ scenario = CATALOG.scenario
 
 
 @scenario(
-    "produce-leader-moves",
     "A producer whose leader moves finds the new one, and loses no record.",
     "KIP-320, KIP-951; Sender.completeBatch (InvalidMetadataException)",
     role=Role.PRODUCE,
@@ -27,7 +26,6 @@ def produce_leader_moves(stage: Stage) -> None:
 
 
 @scenario(
-    "consume-leader-moves",
     "A consumer whose leader moves continues at the new one, and skips or repeats no record.",
     "KIP-320; FetchCollector.handleInitializeErrors",
     role=Role.CONSUME,
@@ -44,7 +42,6 @@ def consume_leader_moves(stage: Stage) -> None:
 
 
 @scenario(
-    "consume-new-leader-epoch",
     "A consumer whose leader epoch is over (FENCED_LEADER_EPOCH) updates its metadata, and goes on.",
     "KIP-320; FetchCollector.handleInitializeErrors (FENCED_LEADER_EPOCH)",
     role=Role.CONSUME,
@@ -60,7 +57,6 @@ def consume_new_leader_epoch(stage: Stage) -> None:
 
 
 @scenario(
-    "consume-leader-moves-and-returns",
     "A consumer follows its leader to another broker and back, and skips or repeats no record.",
     "KIP-320; Metadata.updateLatestMetadata: metadata with an older leader epoch is ignored",
     role=Role.CONSUME,
@@ -81,7 +77,6 @@ def consume_leader_moves_and_returns(stage: Stage) -> None:
 
 
 @scenario(
-    "produce-without-leader",
     "A producer waits while a partition has no leader, and then delivers each record once.",
     "Sender.sendProducerData: unknownLeaderTopics request a metadata update",
     role=Role.PRODUCE,
@@ -96,7 +91,6 @@ def produce_without_leader(stage: Stage) -> None:
 
 
 @scenario(
-    "produce-rolling-restart",
     "A producer delivers each record once while the brokers are restarted one after the other.",
     "Sender.completeBatch, NetworkClient.handleServerDisconnect; KIP-98",
     role=Role.PRODUCE,

@@ -7,7 +7,7 @@ from kafkalet_conformance.clients.results import Finding, Verdict
 from kafkalet_conformance.clients.scenario import Catalog, Role
 from kafkalet_conformance.clients.stage import Stage, fetches_from
 
-CATALOG = Catalog()
+CATALOG = Catalog(role=Role.CONSUME)
 scenario = CATALOG.scenario
 
 
@@ -40,10 +40,8 @@ def _cut_log_start(stage: Stage) -> None:
 
 
 @scenario(
-    "consume-out-of-range-earliest",
     "A consumer whose position is out of range continues at the log start with auto.offset.reset=earliest.",
     "FetchCollector.handleInitializeErrors (OFFSET_OUT_OF_RANGE), OffsetFetcher.resetPositionsIfNeeded",
-    role=Role.CONSUME,
     judge=consumed(),
 )
 def consume_out_of_range_earliest(stage: Stage) -> None:
@@ -67,10 +65,8 @@ def _continued(stage: Stage) -> Iterator[Finding]:
 
 
 @scenario(
-    "consume-out-of-range-latest",
     "A consumer whose position is out of range continues at the end with auto.offset.reset=latest.",
     "FetchCollector.handleInitializeErrors (OFFSET_OUT_OF_RANGE), OffsetFetcher.resetPositionsIfNeeded",
-    role=Role.CONSUME,
     judge=_continued,
     reset="latest",
     count=20,
@@ -85,10 +81,8 @@ def consume_out_of_range_latest(stage: Stage) -> None:
 
 
 @scenario(
-    "consume-out-of-range-none",
     "A consumer whose position is out of range reports it with auto.offset.reset=none.",
     "OffsetOutOfRangeException: there is no reset policy",
-    role=Role.CONSUME,
     judge=consumed_or_failed("without a reset policy, the application has to decide where to continue"),
     reset="none",
 )
@@ -97,10 +91,8 @@ def consume_out_of_range_none(stage: Stage) -> None:
 
 
 @scenario(
-    "consume-no-offset-none",
     "A member of a group without a committed offset reports it with auto.offset.reset=none.",
     "NoOffsetForPartitionException",
-    role=Role.CONSUME,
     judge=consumed_or_failed("without a committed offset and a reset policy, the application has to decide"),
     reset="none",
     group="conformance-group",
@@ -111,10 +103,8 @@ def consume_no_offset_none(stage: Stage) -> None:
 
 
 @scenario(
-    "consume-latest",
     "A member of a group without a committed offset starts at the end with auto.offset.reset=latest.",
     "ConsumerConfig.AUTO_OFFSET_RESET_CONFIG",
-    role=Role.CONSUME,
     judge=consumed(),
     reset="latest",
     group="conformance-group",
@@ -130,10 +120,8 @@ def consume_latest(stage: Stage) -> None:
 
 
 @scenario(
-    "consume-from-committed",
     "A member of a group starts at the committed offset.",
     "ConsumerCoordinator.initWithCommittedOffsetsIfNeeded",
-    role=Role.CONSUME,
     judge=consumed(),
     group="conformance-group",
     count=10,
@@ -146,10 +134,8 @@ def consume_from_committed(stage: Stage) -> None:
 
 
 @scenario(
-    "consume-committed-out-of-range",
     "A member of a group whose committed offset was deleted starts at the log start with auto.offset.reset=earliest.",
     "FetchCollector.handleInitializeErrors (OFFSET_OUT_OF_RANGE)",
-    role=Role.CONSUME,
     judge=consumed(),
     group="conformance-group",
     count=10,
@@ -162,10 +148,8 @@ def consume_committed_out_of_range(stage: Stage) -> None:
 
 
 @scenario(
-    "list-offsets-retries",
     "A consumer looks up the start of a partition again after NOT_LEADER_OR_FOLLOWER.",
     "OffsetFetcherUtils.handleListOffsetResponse: NOT_LEADER_OR_FOLLOWER is retried after a metadata update",
-    role=Role.CONSUME,
     judge=all_of(consumed(), polite("ListOffsets", errors=["NOT_LEADER_OR_FOLLOWER"])),
     group="conformance-group",
 )
@@ -212,10 +196,8 @@ def _truncate(stage: Stage) -> None:
 
 
 @scenario(
-    "consume-truncation",
     "A consumer notices that the log was truncated below its position, and does not skip the new records.",
     "KIP-320, KIP-595; SubscriptionState.maybeCompleteValidation: the position is reset to the first diverging offset",
-    role=Role.CONSUME,
     judge=_after_truncation,
 )
 def consume_truncation(stage: Stage) -> None:
@@ -223,10 +205,8 @@ def consume_truncation(stage: Stage) -> None:
 
 
 @scenario(
-    "consume-truncation-none",
     "A consumer with auto.offset.reset=none reports the truncation, or continues at the first diverging offset.",
     "KIP-320: LogTruncationException",
-    role=Role.CONSUME,
     judge=_after_truncation,
     reset="none",
 )
@@ -235,10 +215,8 @@ def consume_truncation_none(stage: Stage) -> None:
 
 
 @scenario(
-    "consume-beyond-end-after-truncation",
     "A consumer whose position is beyond the end of a truncated log continues, and does not wait for old offsets.",
     "KIP-320; FetchCollector.handleInitializeErrors (OFFSET_OUT_OF_RANGE)",
-    role=Role.CONSUME,
     judge=_after_truncation,
     count=13,
 )

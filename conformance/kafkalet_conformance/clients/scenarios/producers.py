@@ -9,7 +9,7 @@ from kafkalet_conformance.clients.results import Finding, Verdict
 from kafkalet_conformance.clients.scenario import Catalog, Play, Role
 from kafkalet_conformance.clients.stage import Missed, Stage
 
-CATALOG = Catalog()
+CATALOG = Catalog(role=Role.PRODUCE)
 scenario = CATALOG.scenario
 
 TIMES = 4
@@ -56,10 +56,9 @@ def _always(code: str) -> Play:
 for _code, _why in RETRIABLE.items():
     _name = _code.lower().replace("_", "-")
     scenario(
-        f"produce-retries-{_name}",
         f"A producer sends a batch again after {_code}, with a backoff between the attempts.",
         f"Sender.canRetry: {_why}; ProducerConfig.RETRY_BACKOFF_MS_CONFIG (KIP-580)",
-        role=Role.PRODUCE,
+        name=f"produce-retries-{_name}",
         judge=all_of(produced(), polite("Produce", errors=[_code])),
         count=1,
         idempotence=True,
@@ -68,10 +67,9 @@ for _code, _why in RETRIABLE.items():
 for _code, _why in FATAL.items():
     _name = _code.lower().removesuffix("_exception").replace("_", "-")
     scenario(
-        f"produce-reports-{_name}",
         f"A producer reports {_code} for the record, and does not claim that it was written.",
         f"Sender.failBatch: {_why}",
-        role=Role.PRODUCE,
+        name=f"produce-reports-{_name}",
         judge=all_of(refused(f"{_code} is not retriable"), polite("Produce", errors=[_code])),
         count=1,
         idempotence=False,
@@ -79,10 +77,8 @@ for _code, _why in FATAL.items():
 
 
 @scenario(
-    "produce-batch-too-large",
     "A producer whose batch is too large splits it, or reports the error for its records.",
     "KIP-126; Sender.completeBatch (MESSAGE_TOO_LARGE, RecordAccumulator.splitAndReenqueue)",
-    role=Role.PRODUCE,
     judge=produced(failures="only some clients split a batch (KIP-126); the others report MESSAGE_TOO_LARGE"),
     count=200,
     idempotence=True,
@@ -121,10 +117,8 @@ def _not_trusted(stage: Stage) -> Iterator[Finding]:
 
 
 @scenario(
-    "produce-unknown-error",
     "A producer does not report success after an error code that it does not know.",
     "Errors.forCode: an unknown code means UNKNOWN_SERVER_ERROR, which Sender.canRetry does not retry",
-    role=Role.PRODUCE,
     judge=_not_trusted,
     count=1,
 )
@@ -134,10 +128,8 @@ def produce_unknown_error(stage: Stage) -> None:
 
 
 @scenario(
-    "produce-retry-keeps-order",
     "An idempotent producer whose second batch fails sends the records again in order, each once.",
     "KIP-98; Sender.canRetry (OUT_OF_ORDER_SEQUENCE_NUMBER of later batches), max.in.flight.requests.per.connection",
-    role=Role.PRODUCE,
     judge=produced(),
     count=20_000,
     idempotence=True,
@@ -154,10 +146,8 @@ def _is_later(request: Any) -> bool:
 
 
 @scenario(
-    "produce-retry-without-idempotence",
     "A producer without idempotence sends the records again after an error; their order may change.",
     "ProducerConfig.RETRIES_CONFIG: without idempotence, retries may change the order of records",
-    role=Role.PRODUCE,
     judge=produced(reordering="retries without idempotence may change the order (max.in.flight.requests)"),
     count=500,
 )
@@ -167,10 +157,8 @@ def produce_retry_without_idempotence(stage: Stage) -> None:
 
 
 @scenario(
-    "produce-replicas-missing",
     "A producer with acks=all delivers its records once enough replicas are in sync again.",
     "min.insync.replicas; NotEnoughReplicasException is a RetriableException",
-    role=Role.PRODUCE,
     judge=produced(reordering=UNKNOWN_PRODUCER),
     brokers=2,
     idempotence=True,
@@ -183,10 +171,8 @@ def produce_replicas_missing(stage: Stage) -> None:
 
 
 @scenario(
-    "produce-throttled",
     "A producer that is throttled loses and duplicates nothing.",
     "KIP-219; NetworkClient.maybeThrottle",
-    role=Role.PRODUCE,
     judge=produced(),
     idempotence=True,
 )

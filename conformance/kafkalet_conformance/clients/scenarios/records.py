@@ -7,7 +7,7 @@ from kafkalet_conformance.clients.judges import consumed
 from kafkalet_conformance.clients.scenario import Catalog, Play, Role
 from kafkalet_conformance.clients.stage import Stage
 
-CATALOG = Catalog()
+CATALOG = Catalog(role=Role.CONSUME)
 scenario = CATALOG.scenario
 
 MORE = 5
@@ -60,10 +60,9 @@ def _shaped(shape: Shape) -> Play:
 for _shape in SHAPES:
     _name = f"consume-{_shape.kind.replace('_', '-')}"
     scenario(
-        f"{_name}-uncommitted" if _name in CATALOG.scenarios else _name,
         f"A consumer {_shape.claim}, and goes on.",
         _shape.source,
-        role=Role.CONSUME,
+        name=f"{_name}-uncommitted" if _name in CATALOG.scenarios else _name,
         judge=consumed(),
         count=_shape.visible + MORE,
         isolation=_shape.isolation,
@@ -85,10 +84,8 @@ def _after_transaction(stage: Stage, *, commit: bool) -> None:
 
 
 @scenario(
-    "consume-waits-for-commit",
     "A read_committed consumer returns the records of a transaction after its commit, and not before.",
     "KIP-98: the last stable offset",
-    role=Role.CONSUME,
     judge=consumed(),
     count=11,
     isolation="read_committed",
@@ -98,10 +95,8 @@ def consume_waits_for_commit(stage: Stage) -> None:
 
 
 @scenario(
-    "consume-waits-for-abort",
     "A read_committed consumer continues after an open transaction was aborted, and returns none of its records.",
     "KIP-98: the last stable offset; CompletedFetch.consumeAbortedTransactionsUpTo",
-    role=Role.CONSUME,
     judge=consumed(),
     count=10,
     isolation="read_committed",
@@ -120,19 +115,16 @@ for _codec in ("gzip", "snappy", "lz4", "zstd"):
         return play
 
     scenario(
-        f"consume-{_codec}",
         f"A consumer reads batches that are compressed with {_codec}.",
         "KIP-110; CompressionType",
-        role=Role.CONSUME,
+        name=f"consume-{_codec}",
         judge=consumed(error="the client may lack the codec"),
     )(_compressed(_codec))
 
 
 @scenario(
-    "consume-large-batch",
     "A consumer makes progress when a batch is larger than its limits for a fetch.",
     "KIP-74; ConsumerConfig.MAX_PARTITION_FETCH_BYTES_CONFIG: the first batch is returned whole",
-    role=Role.CONSUME,
     judge=consumed(),
     count=25,
 )
@@ -144,10 +136,8 @@ def consume_large_batch(stage: Stage) -> None:
 
 
 @scenario(
-    "consume-wrong-checksum",
     "A consumer does not return a record whose batch has a wrong checksum as if it were right.",
     "ConsumerConfig.CHECK_CRCS_CONFIG is true by default; DefaultRecordBatch.ensureValid",
-    role=Role.CONSUME,
     judge=consumed(error="a batch with a wrong checksum is an error (CorruptRecordException)"),
 )
 def consume_wrong_checksum(stage: Stage) -> None:

@@ -9,7 +9,7 @@ from kafkalet_conformance.clients.results import Finding, Verdict
 from kafkalet_conformance.clients.scenario import Catalog, Play, Role
 from kafkalet_conformance.clients.stage import Stage
 
-CATALOG = Catalog()
+CATALOG = Catalog(role=Role.CONSUME)
 scenario = CATALOG.scenario
 
 THROTTLE_MS = 1000
@@ -37,20 +37,17 @@ def _session_error(error: str) -> Play:
 
 for _error in ("FETCH_SESSION_ID_NOT_FOUND", "INVALID_FETCH_SESSION_EPOCH", "FETCH_SESSION_TOPIC_ID_ERROR"):
     scenario(
-        f"consume-{_error.lower().replace('_', '-')}",
         f"A consumer whose fetch session fails with {_error} sends a full fetch, and skips or repeats no record.",
         "KIP-227; FetchSessionHandler.handleResponse",
-        role=Role.CONSUME,
+        name=f"consume-{_error.lower().replace('_', '-')}",
         judge=consumed(),
         count=60,
     )(_session_error(_error))
 
 
 @scenario(
-    "consume-without-sessions",
     "A consumer reads from a broker that gives it no fetch session.",
     "KIP-227: session id 0; max.incremental.fetch.session.cache.slots",
-    role=Role.CONSUME,
     judge=consumed(),
     count=30,
     config={"max.incremental.fetch.session.cache.slots": 0},
@@ -83,19 +80,16 @@ def _partition_error(error: str) -> Play:
 
 for _error, _why in ERRORS.items():
     scenario(
-        f"consume-{_error.lower().replace('_', '-')}",
         f"A consumer that gets {_error} for a partition fetches again, and skips or repeats no record.",
         f"FetchCollector.handleInitializeErrors: {_why}",
-        role=Role.CONSUME,
+        name=f"consume-{_error.lower().replace('_', '-')}",
         judge=consumed(),
     )(_partition_error(_error))
 
 
 @scenario(
-    "consume-unknown-error",
     "A consumer that gets an error code that it does not know fetches again, or reports an error.",
     "Errors.forCode: an unknown code means UNKNOWN_SERVER_ERROR, after which the fetch is sent again",
-    role=Role.CONSUME,
     judge=consumed(error="the client may report an error that it does not know"),
 )
 def consume_unknown_error(stage: Stage) -> None:
@@ -111,10 +105,8 @@ def consume_unknown_error(stage: Stage) -> None:
 
 
 @scenario(
-    "consume-throttled",
     "A consumer that is throttled skips and repeats no record.",
     "KIP-219; NetworkClient.maybeThrottle",
-    role=Role.CONSUME,
     judge=consumed(),
 )
 def consume_throttled(stage: Stage) -> None:
@@ -140,10 +132,8 @@ def _waited(stage: Stage) -> Iterator[Finding]:
 
 
 @scenario(
-    "consume-waits-when-throttled",
     "A consumer sends no request on a connection for the throttle time of the last response.",
     "KIP-219; NetworkClient.maybeThrottle, ClusterConnectionStates.throttle",
-    role=Role.CONSUME,
     judge=all_of(consumed(), _waited),
 )
 def consume_waits_when_throttled(stage: Stage) -> None:

@@ -13,7 +13,6 @@ scenario = CATALOG.scenario
 
 
 @scenario(
-    "produce-to-missing-topic",
     "A producer waits for a topic that does not exist yet, with a backoff between its metadata requests.",
     "KafkaProducer.waitOnMetadata (max.block.ms); retry.backoff.ms",
     role=Role.PRODUCE,
@@ -27,7 +26,6 @@ def produce_to_missing_topic(stage: Stage) -> None:
 
 
 @scenario(
-    "consume-missing-topic",
     "A member of a group that subscribes to a topic that does not exist yet reads it once it exists.",
     "ConsumerCoordinator.poll: the metadata is updated (metadata.max.age.ms), and the member joins again",
     role=Role.CONSUME,
@@ -43,7 +41,6 @@ def consume_missing_topic(stage: Stage) -> None:
 
 
 @scenario(
-    "metadata-leader-not-available",
     "A client requests metadata again while a partition has no leader, with a backoff between the requests.",
     "MetadataResponse.errors, Metadata.requestUpdate: LEADER_NOT_AVAILABLE is retriable",
     role=Role.PRODUCE,
@@ -56,7 +53,6 @@ def metadata_leader_not_available(stage: Stage) -> None:
 
 
 @scenario(
-    "produce-topic-recreated",
     "A producer whose topic was deleted and created again writes to the new topic.",
     "KIP-516; Sender.canRetry: UNKNOWN_TOPIC_OR_PARTITION and UNKNOWN_TOPIC_ID update the metadata",
     role=Role.PRODUCE,
@@ -99,7 +95,6 @@ def _from_both(stage: Stage) -> Iterator[Finding]:
 
 
 @scenario(
-    "consume-topic-recreated",
     "A consumer whose topic was deleted and created again goes on with the new topic.",
     "KIP-516; FetchCollector.handleInitializeErrors (UNKNOWN_TOPIC_ID, INCONSISTENT_TOPIC_ID)",
     role=Role.CONSUME,

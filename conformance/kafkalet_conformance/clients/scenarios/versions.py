@@ -6,7 +6,7 @@ from kafkalet_conformance.clients.results import Verdict
 from kafkalet_conformance.clients.scenario import Catalog, Judge, Play, Role
 from kafkalet_conformance.clients.stage import Missed, Stage
 
-CATALOG = Catalog()
+CATALOG = Catalog(role=Role.CONSUME)
 scenario = CATALOG.scenario
 
 TOO_OLD = "clients of Kafka 4 need brokers of 2.1 or newer (KIP-896)"
@@ -32,20 +32,19 @@ def _tolerant(judge: Judge, refusal: str | None) -> Judge:
 
 for _release, _refusal in RELEASES.items():
     scenario(
-        f"produce-to-{_release}",
         f"A producer writes each record once to a broker of Kafka {_release}"
         f"{', or reports that it is too old' if _refusal else ''}.",
         "KIP-35; NodeApiVersions.latestUsableVersion",
+        name=f"produce-to-{_release}",
         role=Role.PRODUCE,
         judge=_tolerant(produced(failures=_refusal), _refusal),
         kafka_version=_release,
     )(_produce)
     scenario(
-        f"consume-from-{_release}",
         f"A member of a group reads each record once from a broker of Kafka {_release}"
         f"{', or reports that it is too old' if _refusal else ''}.",
         "KIP-35; NodeApiVersions.latestUsableVersion",
-        role=Role.CONSUME,
+        name=f"consume-from-{_release}",
         judge=_tolerant(consumed(error=_refusal), _refusal),
         kafka_version=_release,
         group="conformance-group",
@@ -53,10 +52,8 @@ for _release, _refusal in RELEASES.items():
 
 
 @scenario(
-    "api-versions-unsupported",
     "A client whose version of ApiVersions is not supported repeats the request in a version that is.",
     "KIP-511; NetworkClient.handleApiVersionsResponse",
-    role=Role.CONSUME,
     judge=consumed(),
     kafka_version="2.3",
 )
@@ -107,9 +104,9 @@ for _api, _role in (
     ("InitProducerId", Role.PRODUCE),
 ):
     scenario(
-        f"tagged-fields-{_api.lower()}",
         f"A client ignores tagged fields of {_api} responses that it does not know.",
         "KIP-482: unknown tagged fields are ignored",
+        name=f"tagged-fields-{_api.lower()}",
         role=_role,
         judge=produced() if _role is Role.PRODUCE else consumed(),
         group="conformance-group" if _role is Role.CONSUME else None,

@@ -10,7 +10,7 @@ SCENARIOS = list(all_scenarios().values())
 
 def test_name_that_is_taken_raises() -> None:
     catalog = Catalog()
-    define = catalog.scenario("same", "A claim.", "KIP-1", role=Role.PRODUCE, judge=lambda stage: ())
+    define = catalog.scenario("A claim.", "KIP-1", name="same", role=Role.PRODUCE, judge=lambda stage: ())
     define(lambda stage: None)
     with pytest.raises(ValueError, match="defined twice"):
         define(lambda stage: None)

@@ -14,9 +14,8 @@ from .judged import FAKE, ROOT
 
 
 def scenario_of(play: object, **more: object) -> Scenario:
-    catalog = Catalog()
-    options = {"role": Role.PRODUCE, "judge": lambda stage: (), **more}
-    catalog.scenario("test", "A claim.", "KIP-1", **options)(play)  # type: ignore[arg-type]
+    catalog = Catalog(role=Role.PRODUCE, judge=lambda stage: ())
+    catalog.scenario("A claim.", "KIP-1", name="test", **more)(play)  # type: ignore[arg-type]
     return catalog.scenarios["test"]
 
 
