@@ -4,7 +4,6 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from types import TracebackType
 from typing import Any, Literal, Never, Self, overload
 
 from kafkalet.broker import arguments
@@ -349,9 +348,7 @@ class Fault(Mirror):
         Raises AssertionError after `timeout` seconds (by default `cluster.timeout`).
         """
     async def __aenter__(self) -> Self: ...
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    async def __aexit__(self, *error: object) -> None: ...
 
 class Group(Mirror):
     """A consumer group; see `kafkalet.testing.group.Group`."""
@@ -649,9 +646,7 @@ class OpenTransaction(Mirror):
         with it.
         """
     async def __aenter__(self) -> Self: ...
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    async def __aexit__(self, *error: object) -> None: ...
 
 class Hold(Mirror):
     """A condition; see `kafkalet.testing.hold.Hold`. Use it with `async with`, or await `release`."""
@@ -660,9 +655,7 @@ class Hold(Mirror):
     async def release(self) -> None:
         """End the condition. A second call has no effect."""
     async def __aenter__(self) -> Self: ...
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    async def __aexit__(self, *error: object) -> None: ...
 
 class BrokerNode(Mirror):
     """A single broker; see `kafkalet.testing.nodes.BrokerNode`."""
@@ -1161,9 +1154,7 @@ class Cluster(Mirror):
     @classmethod
     def around(cls, cluster: SyncCluster) -> Self: ...
     async def __aenter__(self) -> Self: ...
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    async def __aexit__(self, *error: object) -> None: ...
 
 class Broker(Cluster):
     """A cluster of one broker; see `kafkalet.testing.cluster.Broker`."""

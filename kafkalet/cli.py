@@ -9,7 +9,8 @@ returns the exit status of the command that it runs.
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib import import_module
 
 from kafkalet.commands.command_line import Option, UsageError, hint, print_line, reported
 from kafkalet.version import VERSION
@@ -79,35 +80,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command, rest = (arguments[0], arguments[1:]) if arguments else ("--help", [])
     if rest[:1] == ["help"]:
         rest = [*rest[1:], "--help"]
-    if command == "ctl":
-        from kafkalet.commands.ctl import main as ctl
-
-        return ctl(rest)
-    if command == "top":
-        from kafkalet.commands.top import main as top
-
-        return reported(lambda: top(rest))
-    if command == "inspect":
-        from kafkalet.commands.inspect import main as inspect
-
-        return reported(lambda: inspect(rest))
-    if command == "export":
-        from kafkalet.commands.export import main as export
-
-        return reported(lambda: export(rest))
+    if command in ("ctl", "top", "inspect", "export"):
+        return reported(lambda: _main_of(command)(rest))
     if command == "conform":
         return reported(lambda: _conform(rest))
     return reported(lambda: _run(command, rest, parent_id))
 
 
+def _main_of(command: str, package: str = "kafkalet") -> Callable[..., int]:
+    """Return the function of a command, whose module is imported when it is needed."""
+    main: Callable[..., int] = import_module(f"{package}.commands.{command}").main
+    return main
+
+
 def _conform(rest: Sequence[str]) -> int:
-    from importlib import import_module
     from importlib.util import find_spec
 
     if find_spec("kafkalet_conformance") is None:
         raise UsageError("the conformance kit is a package of its own: pip install 'kafkalet[conformance]'")
-    status: int = import_module("kafkalet_conformance.commands.conform").main(rest)
-    return status
+    return _main_of("conform", "kafkalet_conformance")(rest)
 
 
 def _run(command: str, rest: Sequence[str], parent_id: int) -> int:
@@ -118,18 +109,8 @@ def _run(command: str, rest: Sequence[str], parent_id: int) -> int:
     if command in ("version", *VERSION_OPTIONS) or (command in COMMANDS and any(o in ours for o in VERSION_OPTIONS)):
         print_line(f"kafkalet {VERSION}")
         return 0
-    if command == "serve":
-        from kafkalet.commands.serve import main as serve
-
-        return serve(rest, parent_id)
-    if command == "container":
-        from kafkalet.commands.container import main as container
-
-        return container(rest, parent_id)
-    if command == "exec":
-        from kafkalet.commands.exec import main as execute
-
-        return execute(rest, parent_id)
+    if command in ("serve", "container", "exec"):
+        return _main_of(command)(rest, parent_id)
     if command == "pipeline":
         raise UsageError("the Spark pipeline is the command kafkalet-spark: pip install 'kafkalet[spark]'")
     if command.startswith("-"):

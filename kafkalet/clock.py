@@ -156,6 +156,9 @@ class MovableClock(ABC):
     Timers of a cluster run in its event loop.
     """
 
+    _problem = ""
+    """Why the clock cannot be advanced, or ""."""
+
     def __init__(self, *lines: "TimeLine") -> None:
         """`lines` are the log time and, if it can be advanced separately, the client time."""
         self._lines = lines
@@ -195,6 +198,8 @@ class MovableClock(ABC):
         TypeError or ValueError if an argument is not a number, or if the sum is negative or leads beyond the year 9999.
         Raises RuntimeError if it is called in an event loop while another thread is advancing the clock.
         """
+        if self._problem:
+            raise RuntimeError(self._problem)
         _check_numbers(milliseconds=milliseconds, seconds=seconds, minutes=minutes, hours=hours, days=days)
         step = _milliseconds(by) + milliseconds + 1000 * (seconds + 60 * (minutes + 60 * (hours + 24 * days)))
         step_ms = int(max(-_LATEST_MS, min(step, 2 * _LATEST_MS)))  # the sum may be infinite

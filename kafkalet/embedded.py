@@ -6,7 +6,6 @@ This is all that the command line needs. `kafkalet.testing.cluster` adds the met
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING, Never, Self
 
 from kafkalet.broker import arguments
@@ -176,18 +175,14 @@ class EmbeddedCluster:
         await self.start()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.stop()
 
     def __enter__(self) -> Self:
         self._server.host.start_thread()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._server.host.stop_thread()
 
     @property

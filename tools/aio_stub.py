@@ -23,9 +23,7 @@ AROUND = """
 """
 CONTEXT = """
     async def __aenter__(self) -> Self: ...
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    async def __aexit__(self, *error: object) -> None: ...
 """
 
 
@@ -33,11 +31,7 @@ class Stub:
     """The text of the stub, with the names that it uses."""
 
     def __init__(self) -> None:
-        self.imports: dict[str, str] = {
-            "Mirror": "kafkalet.testing.mirror",
-            "Self": "typing",
-            "TracebackType": "types",
-        }
+        self.imports: dict[str, str] = {"Mirror": "kafkalet.testing.mirror", "Self": "typing"}
         self.names = {of.__name__: mirror.__name__ for of, mirror in MIRRORS.items()}
 
     def text(self) -> str:

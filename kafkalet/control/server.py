@@ -23,7 +23,6 @@ from functools import cached_property
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from json.scanner import py_make_scanner  # type: ignore[attr-defined]
-from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Self
 from urllib.parse import parse_qsl, urlsplit
 
@@ -97,9 +96,7 @@ class ControlServer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     @cached_property

@@ -118,7 +118,11 @@ def partition(server: Server, name: str, state: PartitionState) -> Json:
 
 
 def brokers(server: Server) -> list[Json]:
-    """Return the brokers, by id."""
+    """Return the brokers, by id. May be called from any thread."""
+    return server.call(lambda: _brokers(server))
+
+
+def _brokers(server: Server) -> list[Json]:
     names = list(server.addresses_of_listeners())
     found = []
     for node_id in server.node_ids:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from types import TracebackType
 from typing import NamedTuple
 
 from kafkalet.protocol.errors import KafkaError
@@ -51,9 +50,7 @@ class ReadOnlyFile:
     def __enter__(self) -> ReadOnlyFile:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:

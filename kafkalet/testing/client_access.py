@@ -70,8 +70,7 @@ class Access(NamedTuple):
 def access_of(cluster: EmbeddedCluster, user: str | None, mechanism: str | None, listener: str | None) -> Access:
     """Return what a client of a user needs to connect. Raises ValueError."""
     for what, value in (("user", user), ("mechanism", mechanism), ("listener", listener)):
-        if value is not None:
-            arguments.text(what, value)
+        arguments.optional(arguments.text, what, value)
     if not cluster.is_running:
         raise cluster._server.host.not_running()
     server = cluster._server

@@ -82,30 +82,16 @@ class GivenClock(MovableClock):
     def __init__(self, clock: AnyClock) -> None:
         super().__init__()
         self._clock = clock
+        self._problem = (
+            f"the clock of this broker is a {type(clock).__name__}, which cannot be advanced; start the broker "
+            "without clock=, or with clock=kafkalet.Clock()"
+        )
 
     def __repr__(self) -> str:
         return f"<GivenClock {self._clock!r}>"
 
     def now_ms(self) -> int:
         return self._clock.now_ms()
-
-    def advance(
-        self,
-        by: timedelta | None = None,
-        /,
-        *,
-        milliseconds: float = 0,
-        seconds: float = 0,
-        minutes: float = 0,
-        hours: float = 0,
-        days: float = 0,
-        sessions: bool = False,
-    ) -> NoReturn:
-        """Raise RuntimeError."""
-        raise RuntimeError(
-            f"the clock of this broker is a {type(self._clock).__name__}, which cannot be advanced; start the broker "
-            "without clock=, or with clock=kafkalet.Clock()"
-        )
 
 
 def movable(clock: AnyClock) -> MovableClock:

@@ -15,7 +15,6 @@ import os
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Never, Self
 
 from kafkalet.broker import arguments
@@ -100,11 +99,9 @@ class Cluster(EmbeddedCluster):
         self._keep_report()
         await super().stop()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._keep_report()
-        super().__exit__(kind, error, trace)
+        super().__exit__(*error)
 
     def _keep_report(self) -> None:
         """Keep the data for the report of a failed test, because an error in the teardown of a fixture is reported
@@ -285,10 +282,8 @@ class Cluster(EmbeddedCluster):
         from .hold import Hold
 
         arguments.number("the id of a broker", broker)
-        if topic is not None:
-            arguments.text("the name of a topic", topic)
-        if partition is not None:
-            arguments.number("the number of a partition", partition)
+        arguments.optional(arguments.text, "the name of a topic", topic)
+        arguments.optional(arguments.number, "the number of a partition", partition)
         server = self._server
         server.call(lambda: server.hold_replication(broker, topic, partition))
         place = "" if topic is None else f" of {topic}" if partition is None else f" of {topic}-{partition}"

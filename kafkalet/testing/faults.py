@@ -177,7 +177,7 @@ class Fault:
 
         Raises AssertionError after `timeout` seconds (by default `cluster.timeout`).
         """
-        wanted = _at_least(1, "n", n)
+        wanted = arguments.at_least(1, "n", n)
         wait(
             self._cluster,
             lambda: True if self.fired >= wanted else None,
@@ -262,17 +262,8 @@ def set_fault(
         if len(both := [name for name in names if name in options]) > 1:
             raise ValueError(f"{' and '.join(both)} cannot be combined in one fault; set two faults, or choose one")
     actions, versions = _actions(options), options.get("version")
-    filters = Filters(
-        None if apis is None else frozenset(apis),
-        *(options.get(name) for name in ("topic", "partition", "group", "client_id", "version", "broker", "when")),
-    )
-    selection = Selection(
-        options.get("times"),
-        options.get("nth"),
-        options.get("every", 1),
-        options.get("probability"),
-        options.get("seed", 0),
-    )
+    filters = Filters(None if apis is None else frozenset(apis), **_of_group(options, "filter"))
+    selection = Selection(**_of_group(options, "selection"))
     server = cluster._server
     served = versions_of(server.release.name)
     for one in apis or ():
@@ -299,6 +290,10 @@ def set_fault(
     return fault
 
 
+def _of_group(options: Mapping[str, Any], group: str) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if FAULT_OPTIONS[name].group == group}
+
+
 def _is_default(value: object, default: object) -> bool:
     return value is None or value is default or (value == default and type(value) is type(default))
 
@@ -309,12 +304,12 @@ def _checked(option: FaultOption, value: Any) -> Any:
     if name == "error":
         return _code(value)
     if name == "corrupt":
-        return 1 if value is True else _at_least(1, name, value)
+        return 1 if value is True else arguments.at_least(1, name, value)
     if name == "probability" and not 0 < _positive(name, value) <= 1:
         raise ValueError(f"probability is {value}; it must be greater than 0 and at most 1")
     match option.kind:
         case "integer":
-            return _at_least(option.least, name, value)
+            return arguments.at_least(option.least, name, value)
         case "number":
             return _positive(name, value)
         case "flag":
@@ -372,12 +367,6 @@ def _suggestion(name: str, known: Iterable[str]) -> str:
     return did_you_mean(name, known, most=3, cutoff=0.5, shown=str) or f"known are {', '.join(sorted(known))}"
 
 
-def _at_least(least: int, what: str, given: int) -> int:
-    if arguments.number(what, given) < least:
-        raise ValueError(f"{what} is {given}; it must be at least {least}")
-    return given.__index__()
-
-
 def _positive(what: str, given: float) -> float:
     if isinstance(given, bool) or not isinstance(given, (int, float)):
         raise TypeError(f"{what} must be a number, not {arguments.shown(given)}")
@@ -396,19 +385,12 @@ def _versions(given: int | range) -> range:
 
 
 def _actions(options: Mapping[str, Any]) -> Actions:
-    actions = Actions(
-        error=options.get("error"),
-        delay_ms=1000 * options.get("delay", 0),
-        hang="hang" in options,
-        barrier=options.get("barrier", 0),
-        drop_response="drop_response" in options,
-        disconnect=options.get("disconnect", ""),
-        corrupt=options.get("corrupt", 0),
-        truncate=options.get("truncate"),
-        throttle_ms=max(1, round(1000 * options["throttle"])) if "throttle" in options else 0,
-        bandwidth=options.get("bandwidth", 0),
-        respond=options.get("respond"),
-    )
+    given = _of_group(options, "effect")
+    if "delay" in given:
+        given["delay_ms"] = 1000 * given.pop("delay")
+    if "throttle" in given:
+        given["throttle_ms"] = max(1, round(1000 * given.pop("throttle")))
+    actions = Actions(**given)
     if actions == Actions():
         effects = ", ".join(option.name for option in FAULT_OPTIONS.values() if option.group == "effect")
         raise ValueError(f"a fault without an effect; give at least one of {effects}")

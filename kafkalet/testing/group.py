@@ -420,8 +420,7 @@ class Group(AnyGroup):
         __tracebackhide__ = True
         arguments.text("topic", topic)
         arguments.number("partition", partition)
-        if arguments.number("offset", offset) < 0:
-            raise ValueError(f"offset is {offset}; it must be at least 0")
+        arguments.at_least(0, "offset", offset)
 
         def look() -> int | None:
             try:

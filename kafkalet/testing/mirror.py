@@ -16,7 +16,6 @@ import threading
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import suppress
 from functools import partial, wraps
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, TypeVar
 
 from .waiting import cancelled
@@ -78,10 +77,8 @@ class Mirror:
         await self._enter("enter")
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._enter("exit", kind, error, trace)
+    async def __aexit__(self, *error: object) -> None:
+        await self._enter("exit", *error)
 
     async def _enter(self, name: str, *error: object) -> None:
         """Enter or leave the context of the synchronous object, which may itself be an asynchronous context manager."""
@@ -148,11 +145,9 @@ class Begun(Generic[T]):
         self._condition = await self._call
         return self._condition
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         condition: Any = self._condition
-        await condition.__aexit__(kind, error, trace)
+        await condition.__aexit__(*error)
 
 
 async def in_thread(cluster: Cluster, function: Callable[[], T]) -> T:

@@ -22,8 +22,7 @@ def move_coordinator(cluster: EmbeddedCluster, group: str | None, transactional_
         state_topic, key = CONSUMER_OFFSETS, arguments.text("group", group)
     else:
         state_topic, key = TRANSACTION_STATE, arguments.text("transactional_id", transactional_id or "")
-    if to is not None:
-        arguments.number("to, the id of a broker,", to)
+    arguments.optional(arguments.number, "to, the id of a broker,", to)
     server = cluster._server
 
     def move() -> int:

@@ -302,8 +302,8 @@ class Requests:
         Raises LookupError without `n` if there is no request.
         """
         chosen = self if client_id is None else self.filter(client_id=client_id)
-        if n is not None and arguments.number("n", n) < 1:
-            raise ValueError(f"n is {n}; it must be at least 1")
+        if n is not None:
+            arguments.at_least(1, "n", n)
         found = list(chosen)
         if n is not None:
             return found[-n:]
@@ -376,13 +376,11 @@ class Requests:
         """
         __tracebackhide__ = True
         chosen = self.filter(*apis, client_id=client_id, topic=topic, errors=errors)
-        return chosen._wait(arguments.number("n", n), where, timeout)
+        return chosen._wait(arguments.at_least(1, "n", n), where, timeout)
 
     def _wait(self, n: int, where: Callable[[Request], object] | None, timeout: float | None) -> list[Request]:
         __tracebackhide__ = True
         journal, server, wanted = self._journal, self._cluster._server, self._filter
-        if n < 1:
-            raise ValueError(f"n is {n}; it must be at least 1")
         sequence = arrived = 0
         done: list[Request] = []
 

@@ -3,47 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 
 from kafkalet.control.route import Routes
 
+AREAS = (
+    *("cluster", "topics", "records", "groups", "share_groups", "transactions", "requests", "faults", "clock"),
+    *("logs", "cleaner", "layout", "brokers", "security", "contents", "events"),
+)
+"""In the order of the documentation."""
+
 
 def areas() -> Sequence[Routes]:
-    """Return the routes of all areas, in the order of the documentation."""
-    from . import (
-        brokers,
-        cleaner,
-        clock,
-        cluster,
-        contents,
-        events,
-        faults,
-        groups,
-        layout,
-        logs,
-        records,
-        requests,
-        security,
-        share_groups,
-        topics,
-        transactions,
-    )
-
-    modules = (
-        cluster,
-        topics,
-        records,
-        groups,
-        share_groups,
-        transactions,
-        requests,
-        faults,
-        clock,
-        logs,
-        cleaner,
-        layout,
-        brokers,
-        security,
-        contents,
-        events,
-    )
-    return [module.routes for module in modules]
+    """Return the routes of all areas."""
+    return [import_module(f"{__name__}.{area}").routes for area in AREAS]

@@ -18,18 +18,16 @@ BROKERS = Object("Brokers", "The brokers.", Field("brokers", ListOf(state.BROKER
 @routes.get("/v1/brokers", response=BROKERS)
 def list_brokers(call: Call) -> Json:
     """Return the brokers, running or stopped."""
-    server = call.cluster._server
-    return {"brokers": server.call(lambda: state.brokers(server))}
+    return {"brokers": state.brokers(call.cluster._server)}
 
 
 @routes.get("/v1/brokers/{node_id}", response=state.BROKER)
 def get_broker(call: Call, node_id: NodeId) -> Json:
     """Return a broker, running or stopped."""
-    server = call.cluster._server
-    found = [each for each in server.call(lambda: state.brokers(server)) if each["node_id"] == node_id]
-    if not found:
-        raise Refusal(404, f"broker {node_id} does not exist")
-    return found[0]
+    for broker in state.brokers(call.cluster._server):
+        if broker["node_id"] == node_id:
+            return broker
+    raise Refusal(404, f"broker {node_id} does not exist")
 
 
 @routes.post("/v1/brokers/{node_id}/stop", response=state.BROKER)

@@ -157,26 +157,15 @@ class Kind(NamedTuple):
     """Whether a request may change the data without any other effect."""
 
 
-def _brokers(cluster: Cluster) -> Source:
-    return Items("brokers", "node_id", lambda: cluster._server.call(lambda: state.brokers(cluster._server)))
+def _items(name: str, key: str, read: Callable[[Cluster], Sequence[Json]]) -> Callable[[Cluster], Source]:
+    return lambda cluster: Items(name, key, lambda: read(cluster))
 
 
-def _groups(cluster: Cluster) -> Source:
-    return Items("groups", "group_id", lambda: read_groups(cluster))
-
-
-def _share_groups(cluster: Cluster) -> Source:
-    return Items("share_groups", "group_id", lambda: read_share_groups(cluster))
-
-
-def _transactions(cluster: Cluster) -> Source:
-    return Items("transactions", "transactional_id", lambda: read_transactions(cluster))
-
-
-def _faults(cluster: Cluster) -> Source:
-    return Items("faults", "id", lambda: read_faults(cluster))
-
-
+_brokers = _items("brokers", "node_id", lambda cluster: state.brokers(cluster._server))
+_groups = _items("groups", "group_id", read_groups)
+_share_groups = _items("share_groups", "group_id", read_share_groups)
+_transactions = _items("transactions", "transactional_id", read_transactions)
+_faults = _items("faults", "id", read_faults)
 KINDS = (
     Kind("brokers", _brokers, "`Broker` objects of brokers that were started or stopped."),
     Kind("topics", Topics, "`Topic` objects of topics whose offsets or partitions changed."),

@@ -44,7 +44,7 @@ class Filters(NamedTuple):
     partition: int | None = None
     group: Text | None = None
     client_id: Text | None = None
-    versions: range | None = None
+    version: range | None = None
     broker: int | None = None
     when: Callable[[Any], object] | None = None
 
@@ -219,8 +219,8 @@ class FaultRule:
             return f"{context.api} was sent to broker {node_id}, not {filters.broker}"
         if filters.client_id is not None and not is_named(context.client_id, filters.client_id):
             return f"{context.api} came from client {context.client_id!r}, not {shown(filters.client_id)}"
-        if filters.versions is not None and context.version not in filters.versions:
-            return f"{context.api} had version {context.version}, not {_range(filters.versions)}"
+        if filters.version is not None and context.version not in filters.version:
+            return f"{context.api} had version {context.version}, not {_range(filters.version)}"
         if context.api is Api.PRODUCE and self.actions.needs_response and not getattr(request, "acks", 1):
             return "Produce had acks=0 and expects no response"
         return self._item_miss(request, context) or self._predicate_miss(request, context)
