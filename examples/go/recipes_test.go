@@ -37,18 +37,28 @@ func produce(t *testing.T, client *kgo.Client, key, value string) {
 	}
 }
 
-// consume returns the values of the next n records.
-func consume(t *testing.T, client *kgo.Client, n int) []string {
+// poll returns the next n records.
+func poll(t *testing.T, client *kgo.Client, n int) []*kgo.Record {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	var values []string
-	for len(values) < n {
+	var records []*kgo.Record
+	for len(records) < n {
 		fetches := client.PollFetches(ctx)
 		if err := fetches.Err(); err != nil {
 			t.Fatal(err)
 		}
-		fetches.EachRecord(func(record *kgo.Record) { values = append(values, string(record.Value)) })
+		records = append(records, fetches.Records()...)
+	}
+	return records
+}
+
+// consume returns the values of the next n records.
+func consume(t *testing.T, client *kgo.Client, n int) []string {
+	t.Helper()
+	var values []string
+	for _, record := range poll(t, client, n) {
+		values = append(values, string(record.Value))
 	}
 	return values
 }
@@ -71,6 +81,11 @@ func member() []kgo.Opt {
 // committed returns the options of a consumer that does not receive records of open and aborted transactions.
 func committed() []kgo.Opt {
 	return append(member(), kgo.FetchIsolationLevel(kgo.ReadCommitted()))
+}
+
+// worker returns the options of a consumer in the share group billing.
+func worker() []kgo.Opt {
+	return []kgo.Opt{kgo.ShareGroup("billing"), kgo.ConsumeTopics("orders")}
 }
 
 // --8<-- [start:publish]
@@ -165,6 +180,61 @@ func TestMemberIsEvicted(t *testing.T) {
 }
 
 // --8<-- [end:evict]
+
+// --8<-- [start:share_release]
+func TestRecordIsRedelivered(t *testing.T) {
+	kafka := kafkalet.ForTest(t, kafkalet.Options{})
+	kafka.Topic("orders").Send(t, kafkalet.Values("one")...)
+	kafka.ShareGroup("billing").Seek(t, "orders", 0)
+	client := application(t, kafka, worker()...)
+	poll(t, client, 1)[0].Ack(kgo.AckRelease) // try again later
+	poll(t, client, 1)[0].Ack(kgo.AckAccept)
+	client.FlushAcks(t.Context())
+	equal(t, []int64{kafka.ShareGroup("billing").Records(t, "acknowledged")[0].Deliveries}, []int64{2})
+}
+
+// --8<-- [end:share_release]
+
+// --8<-- [start:share_stop]
+func TestRecordOfStoppedConsumerIsRedelivered(t *testing.T) {
+	kafka := kafkalet.ForTest(t, kafkalet.Options{})
+	kafka.Topic("orders").Send(t, kafkalet.Values("one")...)
+	kafka.ShareGroup("billing").Seek(t, "orders", 0)
+	for _, deliveries := range []int32{1, 2} {
+		client := application(t, kafka, worker()...)
+		equal(t, []int32{poll(t, client, 1)[0].DeliveryCount()}, []int32{deliveries})
+		client.Close()
+	}
+}
+
+// --8<-- [end:share_stop]
+
+// --8<-- [start:share_reject]
+func TestPoisonMessageIsRejected(t *testing.T) {
+	kafka := kafkalet.ForTest(t, kafkalet.Options{})
+	kafka.Topic("orders").Send(t, kafkalet.Values("poison", "two")...)
+	kafka.ShareGroup("billing").Seek(t, "orders", 0)
+	client := application(t, kafka, worker()...)
+	poll(t, client, 2)[0].Ack(kgo.AckReject)
+	client.MarkAcks(kgo.AckAccept) // all other records
+	client.FlushAcks(t.Context())
+	equal(t, []string{*kafka.ShareGroup("billing").Records(t, "archived")[0].Value}, []string{"poison"})
+}
+
+// --8<-- [end:share_reject]
+
+// --8<-- [start:share_expire]
+func TestSlowConsumerLosesItsRecord(t *testing.T) {
+	kafka := kafkalet.ForTest(t, kafkalet.Options{})
+	kafka.Topic("orders").Send(t, kafkalet.Values("one")...)
+	kafka.ShareGroup("billing").Seek(t, "orders", 0)
+	client := application(t, kafka, worker()...)
+	poll(t, client, 1)
+	kafka.ShareGroup("billing").ExpireLocks(t) // as if the consumer had been too slow
+	equal(t, []int32{poll(t, client, 1)[0].DeliveryCount()}, []int32{2})
+}
+
+// --8<-- [end:share_expire]
 
 // --8<-- [start:transaction]
 func TestOpenTransaction(t *testing.T) {

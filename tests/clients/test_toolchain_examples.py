@@ -68,7 +68,7 @@ def test_java_client_and_example_pass(copied: Path, environment: dict[str, str])
     run(maven, "-q", "-B", "test", cwd=copied, env=environment)
     reports = [path.read_text() for path in copied.glob("*/java/target/surefire-reports/TEST-*.xml")]
     passed = [re.findall(r'tests="(\d+)" errors="0" skipped="0" failures="0"', report) for report in reports]
-    assert sum(int(count) for counts in passed for count in counts) == (10 + 5 + 7 + 11 + 21) + (1 + 18)
+    assert sum(int(count) for counts in passed for count in counts) == (10 + 5 + 7 + 11 + 21) + (1 + 22)
 
 
 def test_go_client_passes(copied: Path, environment: dict[str, str]) -> None:
@@ -85,7 +85,7 @@ def test_go_example_passes(copied: Path, environment: dict[str, str]) -> None:
     run(go, "mod", "tidy", cwd=folder)
     run(go, "vet", "./...", cwd=folder, env=environment)
     assert run("gofmt", "-l", ".", cwd=folder) == ""
-    assert run(go, "test", "-v", "./...", cwd=folder, env=environment).count("--- PASS: ") == 19
+    assert run(go, "test", "-v", "./...", cwd=folder, env=environment).count("--- PASS: ") == 23
 
 
 def test_node_client_passes(copied: Path, environment: dict[str, str]) -> None:

@@ -22,8 +22,10 @@ import kafkalet.Control.Read;
 import kafkalet.Control.Topic;
 import kafkalet.Kafkalet;
 import kafkalet.KafkaletExtension;
+import org.apache.kafka.clients.consumer.AcknowledgeType;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.KafkaShareConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.serialization.StringDeserializer;
@@ -64,6 +66,26 @@ class RecipesTest {
     static List<ConsumerRecord<String, String>> poll(KafkaConsumer<String, String> consumer, int n) {
         List<ConsumerRecord<String, String>> records = new ArrayList<>();
         while (records.size() < n) {
+            consumer.poll(Duration.ofSeconds(1)).forEach(records::add);
+        }
+        return records;
+    }
+
+    /** Returns a consumer of the topic orders in the share group billing, which acknowledges each record. */
+    KafkaShareConsumer<String, String> worker() {
+        Map<String, Object> config = Map.of(
+                "bootstrap.servers", kafka.bootstrapServers(),
+                "group.id", "billing",
+                "share.acknowledgement.mode", "explicit");
+        var consumer = new KafkaShareConsumer<>(config, new StringDeserializer(), new StringDeserializer());
+        consumer.subscribe(List.of("orders"));
+        return consumer;
+    }
+
+    /** Returns the next records; at least one. */
+    static List<ConsumerRecord<String, String>> poll(KafkaShareConsumer<String, String> consumer) {
+        List<ConsumerRecord<String, String>> records = new ArrayList<>();
+        while (records.isEmpty()) {
             consumer.poll(Duration.ofSeconds(1)).forEach(records::add);
         }
         return records;
@@ -165,6 +187,60 @@ class RecipesTest {
         }
     }
     // --8<-- [end:evict]
+
+    // --8<-- [start:share_release]
+    @Test
+    void recordIsRedelivered() {
+        kafka.topic("orders").send("one");
+        kafka.shareGroup("billing").seek("orders", 0);
+        try (var consumer = worker()) {
+            consumer.acknowledge(poll(consumer).get(0), AcknowledgeType.RELEASE); // try again later
+            consumer.acknowledge(poll(consumer).get(0), AcknowledgeType.ACCEPT);
+        }
+        kafka.shareGroup("billing").waitForAcknowledged(1);
+        assertEquals(2, kafka.shareGroup("billing").records().get(0).deliveries());
+    }
+    // --8<-- [end:share_release]
+
+    // --8<-- [start:share_stop]
+    @Test
+    void recordOfStoppedConsumerIsRedelivered() {
+        kafka.topic("orders").send("one");
+        kafka.shareGroup("billing").seek("orders", 0);
+        for (short deliveries = 1; deliveries <= 2; deliveries++) {
+            try (var consumer = worker()) {
+                assertEquals(deliveries, poll(consumer).get(0).deliveryCount().orElseThrow());
+            }
+        }
+    }
+    // --8<-- [end:share_stop]
+
+    // --8<-- [start:share_reject]
+    @Test
+    void poisonMessageIsRejected() {
+        kafka.topic("orders").send("poison", "two");
+        kafka.shareGroup("billing").seek("orders", 0);
+        try (var consumer = worker()) {
+            consumer.acknowledge(poll(consumer).get(0), AcknowledgeType.REJECT);
+            consumer.commitSync();
+        }
+        assertEquals(1, kafka.shareGroup("billing").waitForArchived(1).positions().get(0).archived());
+    }
+    // --8<-- [end:share_reject]
+
+    // --8<-- [start:share_expire]
+    @Test
+    void slowConsumerLosesItsRecord() {
+        kafka.topic("orders").send("one");
+        kafka.shareGroup("billing").seek("orders", 0);
+        try (var consumer = worker()) {
+            var order = poll(consumer).get(0);
+            kafka.shareGroup("billing").expireLocks(); // as if the consumer had been too slow
+            consumer.acknowledge(order, AcknowledgeType.ACCEPT); // too late
+            assertEquals((short) 2, poll(consumer).get(0).deliveryCount().orElseThrow());
+        }
+    }
+    // --8<-- [end:share_expire]
 
     // --8<-- [start:transaction]
     @Test
