@@ -10,8 +10,6 @@ ends its wait. The members of the classes are derived (see kafkalet/testing/mirr
 written by `python -m tools.aio_stub`.
 """
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 from kafkalet.broker.arguments import shown

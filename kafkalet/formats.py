@@ -25,8 +25,6 @@ Producer snapshots (Kafka's ProducerSnapshot, version 1) and index entries are b
 Both `storage` and `pipeline` read and write these files, and each validates the values according to its own rules.
 """
 
-from __future__ import annotations
-
 import base64
 import re
 from collections.abc import Iterable, Mapping

@@ -4,8 +4,6 @@ Exit status: 0 after success, 1 if the API refuses the command or cannot be reac
 The output is a table, or JSON with --json.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 

@@ -5,8 +5,6 @@ PARTITION TO`. Parameters of the path and required fields are words; other param
 has the exceptions. The operations are read from the OpenAPI document, because their declarations import the broker.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import os

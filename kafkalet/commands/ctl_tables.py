@@ -1,7 +1,5 @@
 """Responses of the control API as tables, derived from their schemas. COLUMNS and SHOWN have the exceptions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tables for people, from JSON values."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice

@@ -4,8 +4,6 @@ Exit status: 0 after q or a single view, 1 if the control API cannot be reached,
 128 plus the number of a signal.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 

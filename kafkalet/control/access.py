@@ -5,8 +5,6 @@ This prevents DNS rebinding: a page from the internet whose name leads to 127.0.
 every request to the API needs it. In both cases, requests of pages from other origins are refused.
 """
 
-from __future__ import annotations
-
 import hmac
 import ipaddress
 import socket

@@ -1,7 +1,5 @@
 """A client of the control API, for the command line. It does not import the server, so that commands start fast."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from http.client import HTTPConnection, HTTPException, HTTPResponse

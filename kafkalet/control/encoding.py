@@ -1,7 +1,5 @@
 """JSON as bytes, for responses and events."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

@@ -3,8 +3,6 @@
 The `code` of an error is the name of a Kafka error, in capitals, or one of HTTP_CODES.
 """
 
-from __future__ import annotations
-
 import logging
 from http import HTTPStatus
 from typing import NamedTuple

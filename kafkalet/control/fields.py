@@ -1,7 +1,5 @@
 """Types of parameters and fields that several routes share."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from kafkalet.testing.reading import Isolation

@@ -1,7 +1,5 @@
 """The OpenAPI 3.1 document, generated from the declarations of the routes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from kafkalet.version import VERSION

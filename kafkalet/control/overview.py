@@ -1,7 +1,5 @@
 """The overview that `kafkalet top` shows: the state of the brokers, read from the API, and its text."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """JSON Patch (RFC 6902) of a decoded response: the operations add, remove and replace."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 

@@ -5,8 +5,6 @@ smuggling). Therefore, everything that RFC 9112 lets a server refuse is refused:
 folded lines, a space before a colon, control characters, Transfer-Encoding, and more than one Content-Length.
 """
 
-from __future__ import annotations
-
 import re
 from email.message import Message
 from io import BufferedIOBase

@@ -5,8 +5,6 @@ client that closes only its sending side counts as gone, as in the HTTP servers 
 next request during a wait, the connection is not observed until the next wait.
 """
 
-from __future__ import annotations
-
 import contextlib
 import selectors
 import socket

@@ -6,8 +6,6 @@ The view is redrawn with a few ANSI codes after each event, each key and each se
 always restored on exit, including exits by a signal.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import queue
@@ -21,7 +19,7 @@ import threading
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from types import FrameType
-from typing import Any, TextIO
+from typing import Any, Self, TextIO
 
 from kafkalet.clock import elapsed_s
 
@@ -138,7 +136,7 @@ class Terminal:
         self._handlers: dict[int, Any] = {}
         self._attributes: Any = None
 
-    def __enter__(self) -> Terminal:
+    def __enter__(self) -> Self:
         for name in ("SIGTERM", "SIGHUP", "SIGINT", "SIGWINCH", "SIGTSTP"):
             number = getattr(signal, name)
             self._handlers[number] = signal.signal(number, self._signalled)

@@ -1,7 +1,5 @@
 """Checks a data directory: every partition, and the files that belong to all of them."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 

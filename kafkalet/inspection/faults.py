@@ -4,8 +4,6 @@ A fault is a contradiction: data that cannot be read, or a file that disagrees w
 that is normal in a directory that is in use or was not closed cleanly, such as the padding of a preallocated index.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from enum import Enum

@@ -4,8 +4,6 @@ Entries are read in windows. The zeros that Kafka preallocates after the last en
 entries; they stay in the file after an unclean shutdown.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

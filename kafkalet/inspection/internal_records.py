@@ -8,8 +8,6 @@ Source: org.apache.kafka.tools.DumpLogSegments (--offsets-decoder, --transaction
 --share-group-state-decoder, --cluster-metadata-decoder).
 """
 
-from __future__ import annotations
-
 from enum import Enum
 from functools import cache
 from typing import Any, NamedTuple

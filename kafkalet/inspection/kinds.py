@@ -5,8 +5,6 @@
 00000000000000000042-0000000003.checkpoint       a snapshot of the metadata of a KRaft cluster
 """
 
-from __future__ import annotations
-
 import os
 import re
 from enum import Enum

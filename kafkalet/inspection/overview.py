@@ -4,8 +4,6 @@ A partition is described without reading all of it: only the last segment is rea
 `segment_row` reads the headers of all batches of a segment.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Checks the directory of a partition: all segments, and the files that belong to the whole log."""
 
-from __future__ import annotations
-
 import itertools
 import os
 from collections.abc import Callable

@@ -7,11 +7,9 @@ After unreadable bytes, iteration continues at the next position that looks like
 checksum, so that one damaged length does not hide the rest of a segment. Apache Kafka's tools stop there.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.records.batch import (
@@ -47,7 +45,7 @@ class ReadOnlyFile:
             self.close()
             raise
 
-    def __enter__(self) -> ReadOnlyFile:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:

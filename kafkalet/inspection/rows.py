@@ -4,8 +4,6 @@ A row of a batch has the fields that Kafka's DumpLogSegments prints for it, and 
 producer's last sequence number. In format 0 and 1, a row describes a message or a wrapper.
 """
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Callable
 from contextlib import suppress

@@ -3,8 +3,6 @@
 Each function raises Malformed if the contents cannot be parsed, and OSError.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 

@@ -7,8 +7,6 @@ class TestOrders(kafkalet.testing.KafkaTestCase):
         self.kafka.topic("orders").send("one")
 """
 
-from __future__ import annotations
-
 import functools
 import inspect
 import unittest

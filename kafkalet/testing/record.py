@@ -1,7 +1,5 @@
 """The records of the test kit, and the conversion of str, bytes and times for records to send."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime

@@ -13,8 +13,6 @@ The first header of the archive contains a checksum of all files, so that a trun
 ends between two entries.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import re

@@ -1,7 +1,5 @@
 """The results of a run as a table, as JSON, as JUnit XML and as one HTML page."""
 
-from __future__ import annotations
-
 import json
 import re
 import textwrap

@@ -1,7 +1,5 @@
 """Runs scenarios against a client, each with its own brokers, several at a time."""
 
-from __future__ import annotations
-
 import contextvars
 import threading
 import traceback

@@ -18,8 +18,6 @@ A function that does not call `start` only prepares; the client is started after
 function waits, the function ends, and the client is judged.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """`kafkalet conform diff`: compares two JSON reports of `kafkalet conform`."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The routes of the control API, one module for each area. A module declares its shapes beside its handlers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from importlib import import_module
 

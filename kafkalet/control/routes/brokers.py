@@ -1,7 +1,5 @@
 """Routes of the brokers: stop, start and roll them, refuse connections, and hold back replicas."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from kafkalet.control import state

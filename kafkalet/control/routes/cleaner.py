@@ -1,7 +1,5 @@
 """Routes that run the log cleaner and retention now."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from kafkalet.control.route import Call, Routes

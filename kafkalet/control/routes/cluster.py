@@ -1,7 +1,5 @@
 """Routes of the cluster: its brokers, release, addresses and time."""
 
-from __future__ import annotations
-
 from kafkalet.control import state
 from kafkalet.control.route import Call, Routes
 from kafkalet.control.shapes import INT32_MAX, Field, Integer, Json, ListOf, Nullable, Object, Text

@@ -1,7 +1,5 @@
 """Routes of the contents of a cluster: reset, snapshot and restore."""
 
-from __future__ import annotations
-
 import tempfile
 from typing import IO
 

@@ -3,8 +3,6 @@
 `POST X/release` undoes what `POST X` has changed, as `release` does in the test kit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from inspect import Parameter, Signature, signature

@@ -1,7 +1,5 @@
 """Routes of security: ACLs, users, and the settings with which clients log in."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from kafkalet.control.route import Call, Routes

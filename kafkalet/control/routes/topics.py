@@ -1,7 +1,5 @@
 """Routes of topics and partitions: list, create and delete them."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from kafkalet.control import fields, state

@@ -4,8 +4,6 @@ Records of uncompressed batches are located by their bytes in the request. In a 
 of the batch, and the explanation counts the bytes of the decompressed records.
 """
 
-from __future__ import annotations
-
 from struct import Struct
 from typing import NamedTuple
 from zlib import crc32

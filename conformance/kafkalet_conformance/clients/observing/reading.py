@@ -3,8 +3,6 @@
 A complaint does not end the reading if the rest of the request can still be understood. `Unreadable` ends it.
 """
 
-from __future__ import annotations
-
 from typing import TypeAlias
 
 from kafkalet.units import counted

@@ -4,8 +4,6 @@ A field that only brokers set must have its default in the requests of a client.
 as they are declared, without positions in arrays.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any, NamedTuple

@@ -4,10 +4,10 @@ from kafkalet_conformance.clients.judges import all_of, consumed, consumed_or_fa
 from kafkalet_conformance.clients.scenario import Catalog, Play, Role
 from kafkalet_conformance.clients.stage import Missed, Stage
 
-CATALOG = Catalog(role=Role.CONSUME)
+GROUP = "conformance-group"
+CATALOG = Catalog(role=Role.CONSUME, group=GROUP)
 scenario = CATALOG.scenario
 
-GROUP = "conformance-group"
 IGNORED = 5
 """A client that sends so many requests after FENCED_INSTANCE_ID ignores it."""
 STABLE_OFFSETS = 7
@@ -47,7 +47,6 @@ for _api, _error, _times, _why in STARTING:
         _why,
         name=f"group-{_name}",
         judge=all_of(*_judges),
-        group=GROUP,
     )(_failing(_api, _error, _times))
 
 
@@ -71,7 +70,6 @@ for _error, _times, _why in (
         f"ConsumerCoordinator.OffsetFetchResponseHandler: {_why}",
         name=f"group-offsetfetch-{_error.lower().replace('_', '-')}",
         judge=all_of(consumed(), polite("OffsetFetch", errors=[_error])),
-        group=GROUP,
         count=10,
     )(_fetching(_error, _times))
 
@@ -80,7 +78,6 @@ for _error, _times, _why in (
     "A member waits while its offsets are in an open transaction, and starts at the committed ones.",
     "KIP-447; OffsetFetchResponseHandler: UNSTABLE_OFFSET_COMMIT is retriable",
     judge=all_of(consumed(), polite("OffsetFetch", errors=["UNSTABLE_OFFSET_COMMIT"])),
-    group=GROUP,
     isolation="read_committed",
     count=10,
 )
@@ -117,7 +114,6 @@ for _error in ("COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR", "COORDINATOR_N
         f"ConsumerCoordinator.OffsetCommitResponseHandler: {_error} is retriable",
         name=f"group-commit-{_error.lower().replace('_', '-')}",
         judge=consumed(redelivery=REDELIVERY),
-        group=GROUP,
     )(_commit(_error, 2))
 
 for _error in ("REBALANCE_IN_PROGRESS", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID"):
@@ -126,7 +122,6 @@ for _error in ("REBALANCE_IN_PROGRESS", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID
         "ConsumerCoordinator.OffsetCommitResponseHandler: CommitFailedException, and the member joins again",
         name=f"group-commit-{_error.lower().replace('_', '-')}",
         judge=consumed(redelivery=REDELIVERY),
-        group=GROUP,
     )(_commit(_error, 1))
 
 
@@ -163,7 +158,6 @@ for _error, _why in HEARTBEATS.items():
         _why,
         name=f"group-heartbeat-{_error.lower().replace('_', '-')}",
         judge=consumed(redelivery=REDELIVERY),
-        group=GROUP,
     )(_heartbeat(_error))
 
 
@@ -171,7 +165,6 @@ for _error, _why in HEARTBEATS.items():
     "A static member that was replaced by another one with its group.instance.id reports it.",
     "KIP-345: FencedInstanceIdException is fatal",
     judge=consumed_or_failed("another member has the group.instance.id"),
-    group=GROUP,
     instance_id="conformance-instance",
 )
 def group_instance_fenced(stage: Stage) -> None:
@@ -187,7 +180,6 @@ def group_instance_fenced(stage: Stage) -> None:
     "A member joins again when the group rebalances, and skips no record.",
     "ConsumerCoordinator.onJoinComplete",
     judge=consumed(redelivery=REDELIVERY),
-    group=GROUP,
 )
 def group_rebalance(stage: Stage) -> None:
     _half_way(stage)
@@ -201,7 +193,6 @@ def group_rebalance(stage: Stage) -> None:
     "A member that was removed from its group joins again, and skips no record.",
     "HeartbeatResponseHandler: UNKNOWN_MEMBER_ID",
     judge=consumed(redelivery=REDELIVERY),
-    group=GROUP,
 )
 def group_evicted(stage: Stage) -> None:
     _half_way(stage)
@@ -217,7 +208,6 @@ def group_evicted(stage: Stage) -> None:
     "A member finds the new coordinator of its group, and skips no record.",
     "AbstractCoordinator.markCoordinatorUnknown",
     judge=consumed(redelivery=REDELIVERY),
-    group=GROUP,
     brokers=2,
 )
 def group_coordinator_moves(stage: Stage) -> None:
@@ -232,7 +222,6 @@ def group_coordinator_moves(stage: Stage) -> None:
     "A member continues after the broker that coordinates its group has stopped.",
     "AbstractCoordinator.ensureCoordinatorReady",
     judge=consumed(redelivery=REDELIVERY),
-    group=GROUP,
     brokers=3,
 )
 def group_coordinator_stops(stage: Stage) -> None:

@@ -1,7 +1,5 @@
 """Groups of the consumer protocol: the contents and the epochs of heartbeats (KIP-848)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kafkalet.protocol.errors import Code

@@ -4,8 +4,6 @@ They need not increase: the Java client numbers the requests of all connections 
 that is not connected yet.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kafkalet_conformance.clients.observing.finding import Claim

@@ -4,8 +4,6 @@ A full fetch (epoch 0) requests a session. The broker returns an id, and the cli
 3, and so on. Epoch -1 ends the session, and epoch 0 with the id of a session replaces it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kafkalet.protocol.errors import Code

@@ -1,7 +1,5 @@
 """Frames: a connection ends between two requests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kafkalet_conformance.clients.observing.finding import Claim, Severity

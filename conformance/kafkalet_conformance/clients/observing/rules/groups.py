@@ -3,8 +3,6 @@
 A member is known by its group and member id. A member is assumed to know only responses on the same connection.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

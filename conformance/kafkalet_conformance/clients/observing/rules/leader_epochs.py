@@ -1,7 +1,5 @@
 """Leader epochs: a client sends the newest one that it knows, and validates its position when it changes (KIP-320)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ Topic ids are kept for the cluster, because they are the same for all clients. L
 connection, because a client knows only those that it has received.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

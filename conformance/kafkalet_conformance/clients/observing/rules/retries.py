@@ -1,7 +1,5 @@
 """Retries: a client waits between two attempts (retry.backoff.ms)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kafkalet.protocol.api import Api

@@ -9,8 +9,6 @@ When the client sends the next request, a response may still be on its way, or a
 depends on a response has to consider that (`Sent.follows`, `Sent.is_altered`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import ClassVar, NamedTuple
 

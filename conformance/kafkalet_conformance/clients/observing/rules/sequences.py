@@ -8,8 +8,6 @@ the observer only notes this. After an error that says that a batch is not in th
 use its sequence numbers for other records. From then on, this epoch of the partition is not judged.
 """
 
-from __future__ import annotations
-
 from collections import OrderedDict, deque
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Subscriptions and assignments of consumers, which are opaque bytes in JoinGroup and SyncGroup."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kafkalet.protocol.messages.join_group import JoinGroupRequest

@@ -1,7 +1,5 @@
 """Throttling: a client that gets a throttle time waits that long before it sends again (KIP-219)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kafkalet.protocol.api import Api

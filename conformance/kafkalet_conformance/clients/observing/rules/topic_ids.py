@@ -1,7 +1,5 @@
 """Topic ids: a client uses only those that it has received (KIP-516)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kafkalet.protocol.api import Api

@@ -3,8 +3,6 @@
 With transactions v2 (KIP-890: Produce v12, TxnOffsetCommit v5), the broker adds partitions and groups itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Versions: a client sends only the versions that the broker has advertised."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kafkalet.protocol.api import Api
