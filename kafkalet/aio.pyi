@@ -25,6 +25,7 @@ from kafkalet.testing.faults import Fault as SyncFault
 from kafkalet.testing.group import Group as SyncGroup
 from kafkalet.testing.group import Member, ShareMember
 from kafkalet.testing.hold import Hold as SyncHold
+from kafkalet.testing.lag import Place
 from kafkalet.testing.layout import LayoutKind
 from kafkalet.testing.mirror import Begun, Mirror
 from kafkalet.testing.nodes import BrokerNode as SyncBrokerNode
@@ -40,7 +41,6 @@ from kafkalet.testing.snapshot import Snapshot
 from kafkalet.testing.topic import Since, TopicMark, Where
 from kafkalet.testing.topic import Topic as SyncTopic
 from kafkalet.testing.transaction import OpenTransaction as SyncOpenTransaction
-from kafkalet.testing.transaction import Place
 from kafkalet.testing.transaction import Transaction as SyncTransaction
 
 class Topic(Mirror):

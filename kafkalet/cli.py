@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
-from kafkalet.commands.command_line import Option, UsageError, hint, print_line, reported
+from kafkalet.commands.command_line import HELP_OPTION, Option, UsageError, hint, print_line, reported
 from kafkalet.version import VERSION
 
 COMMANDS = {
@@ -30,7 +30,7 @@ COMMANDS = {
 HELP_OPTIONS = ("-h", "--help")
 VERSION_OPTIONS = ("-V", "--version")
 GENERAL_OPTIONS = (
-    Option("--help", "", "show this help and exit", aliases=("-h",)),
+    HELP_OPTION,
     Option("--version", "", "show the version and exit", aliases=("-V",)),
 )
 

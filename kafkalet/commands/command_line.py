@@ -28,6 +28,9 @@ class Option(NamedTuple):
     aliases: tuple[str, ...] = ()
 
 
+HELP_OPTION = Option("--help", "", "show this help and exit", aliases=("-h",))
+
+
 def parse(arguments: Sequence[str], options: Sequence[Option], command: str = "") -> dict[str, list[str]]:
     """Return the values of the options in the order given, keyed by option name without the dashes.
 

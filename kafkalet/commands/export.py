@@ -30,7 +30,7 @@ from kafkalet.storage.files import Files, explain
 from kafkalet.storage.identity import IdentityRefused, read_identity
 from kafkalet.units import counted
 
-from .command_line import Failure, Option, UsageError, parse, print_line
+from .command_line import HELP_OPTION, Failure, Option, UsageError, parse, print_line
 
 LAST = RELEASES[-2]
 HELP = """Prepares a data directory for Apache Kafka with KRaft: writes a metadata log with its topics, configurations,
@@ -45,7 +45,7 @@ OPTIONS = (
         repeatable=True,
     ),
     Option("--kafka-version", "VERSION", f"the release that will open the directory ({LAST})"),
-    Option("--help", "", "show this help and exit", aliases=("-h",)),
+    HELP_OPTION,
 )
 BROKER_FOLDER = re.compile(r"broker-(0|[1-9][0-9]*)", re.ASCII)
 FIRST_PORT = 9092

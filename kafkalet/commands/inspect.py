@@ -27,7 +27,7 @@ from kafkalet.protocol.errors import KafkaError
 from kafkalet.storage.files import explain
 from kafkalet.units import counted, size, utc
 
-from .command_line import Failure, Option, UsageError, print_line, separate
+from .command_line import HELP_OPTION, Failure, Option, UsageError, print_line, separate
 from .tables import data_cell, long_table
 
 OPTIONS = (
@@ -46,7 +46,7 @@ OPTIONS = (
         "(__share_group_state), metadata (__cluster_metadata) or none (default: by the name of the directory)",
     ),
     Option("--json", "", "print JSON Lines instead of tables; timestamps are in milliseconds"),
-    Option("--help", "", "show this help and exit", aliases=("-h",)),
+    HELP_OPTION,
 )  # fmt: skip
 HELP = """Shows the files of a data directory of kafkalet or Apache Kafka without changing them. No broker is needed.
 DIR is a data directory or the directory of a partition. FILE is a .log, .index, .timeindex, .txnindex or .snapshot file

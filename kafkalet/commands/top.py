@@ -9,13 +9,13 @@ from collections.abc import Sequence
 
 from kafkalet.control.client import ControlError
 
-from .command_line import Failure, Option, parse, print_error, print_line
+from .command_line import HELP_OPTION, Failure, Option, parse, print_error, print_line
 from .control import CLIENT_OPTIONS, client_of, variable
 
 OPTIONS = (
     *CLIENT_OPTIONS,
     Option("--once", "", "print the state once; the default if the output is not a terminal, and on Windows"),
-    Option("--help", "", "show this help and exit", aliases=("-h",)),
+    HELP_OPTION,
 )
 HELP = """Shows the topics, groups, transactions, faults and requests of a kafkalet serve --control process, live,
 until q is pressed. The last line of the screen shows the keys.

@@ -1,4 +1,4 @@
-"""What the connected clients are doing, for the messages of waits that time out and of failed tests."""
+"""What clients and transactions are doing, for the messages of waits that time out and of failed tests."""
 
 from __future__ import annotations
 
@@ -60,3 +60,18 @@ def _clients(cluster: EmbeddedCluster) -> list[str]:
             last[exchange.client_id] = [*waiting, exchange] if exchange.is_waiting or not waiting else waiting
     now_s = elapsed_s()
     return [exchange.text(now_s) for exchanges in last.values() for exchange in exchanges]
+
+
+def open_transactions(cluster: EmbeddedCluster) -> Iterator[str]:
+    """Describe each open transaction. Runs in the event loop."""
+    from kafkalet.broker.transactions.metadata import IDLE_STATES
+
+    for broker in list(cluster._server.brokers.values()):
+        for transaction in broker.coordinators.loaded_transactions():
+            known = transaction.metadata
+            if known.state not in IDLE_STATES or transaction.pending is not None:
+                places = ", ".join(f"{topic}-{index}" for topic, index in sorted(known.partitions)) or "no partition"
+                yield (
+                    f"{transaction.transactional_id}: {known.state.title}, with {places} (producer id "
+                    f"{known.producer_id}, epoch {known.producer_epoch})"
+                )

@@ -20,6 +20,7 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.batch import batches
 
 from .cluster import Cluster
+from .lag import Place
 from .record import Headers, Record
 from .topic import Appended, Extent, Topic, TopicMark
 from .waiting import timeout_s
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
     from kafkalet.storage.values import Isolation as StorageIsolation
 
 T = TypeVar("T")
-
-Place = tuple[str, int]
-"""A topic and a partition."""
 
 POLL_S = 0.05
 """How long a wait polls one partition, and the interval between requests to the cluster."""

@@ -16,7 +16,7 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.units import counted
 
 from .clients import MOST_LINES, limited
-from .lag import PartitionLag, UnknownLag, group_lag
+from .lag import PartitionLag, Place, UnknownLag, group_lag
 from .reading import offset_at, partitions_shown
 from .record import Time, milliseconds
 from .waiting import timeout_s, wait
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-Place = tuple[str, int]
-"""A topic and a partition."""
 Failures = dict[tuple[bytes, int], KafkaError]
 """The errors of partitions, by topic id and index."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kafkalet.clock import elapsed_s
 
-from .clients import MOST_LINES, limited, safely
+from .clients import MOST_LINES, limited, open_transactions, safely
 
 if TYPE_CHECKING:
     from kafkalet.broker.network.exchange import Exchange
@@ -48,7 +48,7 @@ def read(cluster: EmbeddedCluster, faults: list[str]) -> Callable[[], str]:
     others = (
         ("Logs:", in_loop(lambda: _logs(cluster))),
         ("Groups:", in_loop(lambda: _groups(cluster))),
-        ("Open transactions:", in_loop(lambda: _transactions(cluster))),
+        ("Open transactions:", in_loop(lambda: list(open_transactions(cluster)))),
         ("Faults:", faults),
     )
 
@@ -125,20 +125,4 @@ def _groups(cluster: EmbeddedCluster) -> list[str]:
         positions = [str(each) for each in (*seen.unknown, *seen.positions)]
         lines.append(f"{group_id}: {'share group, ' if is_share else ''}{seen.state}, members: {clients}")
         lines += [f"  {position}" for position in limited(positions, MOST_LAGS)]
-    return lines
-
-
-def _transactions(cluster: EmbeddedCluster) -> list[str]:
-    from kafkalet.broker.transactions.metadata import IDLE_STATES
-
-    lines = []
-    for broker in cluster._server.brokers.values():
-        for transaction in broker.coordinators.loaded_transactions():
-            known = transaction.metadata
-            if known.state not in IDLE_STATES:
-                places = ", ".join(f"{topic}-{index}" for topic, index in sorted(known.partitions)) or "no partition"
-                lines.append(
-                    f"{transaction.transactional_id}: {known.state.title}, with {places} "
-                    f"(producer id {known.producer_id}, epoch {known.producer_epoch})"
-                )
     return lines

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from kafkalet.broker import arguments
 
-from .clients import MOST_LINES
+from .clients import MOST_LINES, open_transactions
 from .group import all_shards, described, find_shard, is_share_group, see
 from .reading import without_leader
 from .waiting import timeout_s, wait
@@ -98,19 +98,9 @@ def _requests(cluster: EmbeddedCluster) -> Iterator[str]:
 def _transactions(cluster: EmbeddedCluster) -> Iterator[str]:
     """Describe each open transaction."""
     from kafkalet.broker.cluster.state_topics import TRANSACTION_STATE
-    from kafkalet.broker.transactions.metadata import IDLE_STATES
 
     yield from _leaderless(cluster, TRANSACTION_STATE.name)
-    for broker in list(cluster._server.brokers.values()):
-        for transaction in broker.coordinators.loaded_transactions():
-            known = transaction.metadata
-            if known.state in IDLE_STATES and transaction.pending is None:
-                continue
-            places = ", ".join(f"{topic}-{index}" for topic, index in sorted(known.partitions)) or "no partition"
-            yield (
-                f"transaction {transaction.transactional_id}: {known.state.title}, with {places} (producer id "
-                f"{known.producer_id}, epoch {known.producer_epoch})"
-            )
+    yield from (f"transaction {each}" for each in open_transactions(cluster))
 
 
 class _Leaderless:

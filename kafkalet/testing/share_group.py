@@ -31,7 +31,8 @@ from kafkalet.protocol.errors import KafkaError
 from kafkalet.units import counted
 
 from .clients import MOST_LINES, limited, safely
-from .group import DEAD, AnyGroup, Failures, Place, Seen, ShareMember, shard_of
+from .group import DEAD, AnyGroup, Failures, Seen, ShareMember, shard_of
+from .lag import Place
 from .share_records import SharePlace, ShareRecord, ShareState, checked_state, persister, records_of
 from .waiting import wait
 

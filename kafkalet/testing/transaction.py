@@ -15,6 +15,7 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.build import build_batch
 from kafkalet.suggestions import did_you_mean
 
+from .lag import Place
 from .record import HeaderPairs, NewRecord, Record, Text, Time
 from .waiting import timeout_s, wait
 
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
     from kafkalet.tasks.delayed import Delayed
 
     from .topic import Topic
-
-Place = tuple[str, int]
-"""A topic and a partition."""
 
 TRANSACTION_STATE = "__transaction_state"
 STATES = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort", "Dead")

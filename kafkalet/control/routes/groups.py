@@ -56,8 +56,7 @@ MEMBER = Object(
 OFFSET = Object(
     "GroupOffset",
     "The position of a group in a partition.",
-    Field("topic", Text(), "The topic."),
-    Field("partition", Integer(0, INT32_MAX), "The partition."),
+    *PLACE.fields.values(),
     Field("committed", Nullable(Integer(0)), "The committed offset, or null if there is none."),
     Field("end", Integer(0), "The high watermark, or the last stable offset for consumers with read_committed."),
     Field("lag", Integer(0), "The number of offsets left to process, or 0 if only transaction markers are left."),

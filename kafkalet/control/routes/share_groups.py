@@ -8,7 +8,6 @@ from kafkalet.control.data import RECORD, OutputEncoding, record_json
 from kafkalet.control.fields import Timeout
 from kafkalet.control.route import Call, Routes
 from kafkalet.control.shapes import (
-    INT32_MAX,
     Field,
     Integer,
     Json,
@@ -48,8 +47,7 @@ MEMBER = Object(
 POSITION = Object(
     "SharePosition",
     "A partition, as consumed by a share group.",
-    Field("topic", Text(), "The topic."),
-    Field("partition", Integer(0, INT32_MAX), "The partition."),
+    *PLACE.fields.values(),
     Field("start_offset", Nullable(Integer(0)), "All records below it are done. null until the first fetch."),
     Field("end", Integer(0), "The high watermark."),
     Field("lag", Integer(0), "The number of records from the start offset to the end that are not done."),

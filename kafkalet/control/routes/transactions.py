@@ -44,8 +44,7 @@ TRANSACTION = Object(
 GROUP_OFFSET = Object(
     "CommittedOffset",
     "An offset to commit.",
-    Field("topic", Text(), "The topic."),
-    Field("partition", Integer(0, INT32_MAX), "The partition."),
+    *PLACE.fields.values(),
     Field("offset", Integer(0), "The offset."),
 )
 TRANSACTIONS = Object(
