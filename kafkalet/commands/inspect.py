@@ -12,6 +12,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from kafkalet.formats import Malformed
@@ -363,13 +364,13 @@ class _Inspecting:
                     decoder = settings.decoder
                 self.output.rows(
                     "record",
-                    _limited(self._records(path, found, decoder), settings.limit),
+                    islice(self._records(path, found, decoder), settings.limit),
                     RECORD_COLUMNS,
                     {"file": path},
                 )
             else:
                 self.output.rows(
-                    "batch", _limited(self._batches(path, found), settings.limit), BATCH_COLUMNS, {"file": path}
+                    "batch", islice(self._batches(path, found), settings.limit), BATCH_COLUMNS, {"file": path}
                 )
 
     def _batches(self, path: str, found: Iterable[Entry | Unreadable]) -> Iterator[Row]:
@@ -430,17 +431,6 @@ def _in_range(file: ReadOnlyFile, first: int, end: int) -> Iterator[Entry | Unre
         yield entry
         if not isinstance(entry, Unreadable) and entry.batch.last_offset + 1 >= end:
             return
-
-
-def _limited(found: Iterator[Row], limit: int | None) -> Iterator[Row]:
-    if limit is None:
-        yield from found
-        return
-    for _ in range(limit):
-        row = next(found, None)
-        if row is None:
-            return
-        yield row
 
 
 def _decoder_of(path: str) -> Decoder:

@@ -121,54 +121,29 @@ class Routes:
         return iter(self._routes)
 
     def get(self, template: str, *, response: Shape | None, produces: str = JSON) -> Callable[[Handler], Handler]:
-        return self._declare("GET", template, None, response, 200, produces=produces)
+        return self.post(template, method="GET", response=response, produces=produces)
+
+    def delete(self, template: str, *, response: Shape | None = None) -> Callable[[Handler], Handler]:
+        return self.post(template, method="DELETE", response=response)
 
     def post(
         self,
         template: str,
         body: str | Shape | None = None,
         *,
+        method: str = "POST",
         name: str = "",
         response: Shape | None = None,
         status: int | None = None,
         waits: bool = False,
         consumes: str = JSON,
-        max_body_bytes: int = MAX_BODY_BYTES,
-    ) -> Callable[[Handler], Handler]:
-        """Declare a POST. `body` describes the object that the parameters make up, or is the shape of `body`.
-
-        The object has the name of the function, or another `name` in the OpenAPI document.
-        """
-        status = status or (204 if response is None else 200)
-        return self._declare(
-            "POST",
-            template,
-            body,
-            response,
-            status,
-            name=name,
-            waits=waits,
-            consumes=consumes,
-            max_body_bytes=max_body_bytes,
-        )
-
-    def delete(self, template: str, *, response: Shape | None = None) -> Callable[[Handler], Handler]:
-        return self._declare("DELETE", template, None, response, 204 if response is None else 200)
-
-    def _declare(
-        self,
-        method: str,
-        template: str,
-        body: str | Shape | None,
-        response: Shape | None,
-        status: int,
-        *,
-        name: str = "",
-        waits: bool = False,
-        consumes: str = JSON,
         produces: str = JSON,
         max_body_bytes: int = MAX_BODY_BYTES,
     ) -> Callable[[Handler], Handler]:
+        """Declare an operation. `body` describes the object that the parameters make up, or is the shape of `body`.
+
+        The object has the name of the function, or another `name` in the OpenAPI document.
+        """
         in_path = [part[1:-1] for part in template.split("/") if part.startswith("{")]
 
         def declare(handler: Handler) -> Handler:
@@ -177,24 +152,10 @@ class Routes:
             title = name or handler.__name__.title().replace("_", "")
             shape = Object(title, body, *fields.values()) if isinstance(body, str) else body
             query = fields if method != "POST" else {}
-            self._routes.append(
-                Route(
-                    method,
-                    template,
-                    self.tag,
-                    handler,
-                    path,
-                    query,
-                    shape,
-                    response,
-                    status,
-                    waits,
-                    consumes,
-                    produces,
-                    max_body_bytes,
-                    takes_body="body" in signature(handler).parameters,
-                )
-            )
+            success = status or (204 if response is None and produces == JSON else 200)
+            takes_body = "body" in signature(handler).parameters
+            operation = method, template, self.tag, handler, path, query, shape, response, success
+            self._routes.append(Route(*operation, waits, consumes, produces, max_body_bytes, takes_body))
             return handler
 
         return declare

@@ -159,11 +159,18 @@ class AnyJson(Shape):
         return {}
 
 
-class Nullable(Shape):
-    """A value or null."""
+class _Around(Shape):
+    """A shape with another one inside."""
 
     def __init__(self, shape: Shape) -> None:
         self.shape: Final = shape
+
+    def objects(self) -> Sequence[Object]:
+        return self.shape.objects()
+
+
+class Nullable(_Around):
+    """A value or null."""
 
     def check(self, value: Json, where: str) -> Json:
         return None if value is None else self.shape.check(value, where)
@@ -181,15 +188,12 @@ class Nullable(Shape):
         values = {"enum": [*inner["enum"], None]} if "enum" in inner else {}
         return inner | {"type": [inner["type"], "null"]} | values
 
-    def objects(self) -> Sequence[Object]:
-        return self.shape.objects()
 
-
-class ListOf(Shape):
+class ListOf(_Around):
     """A list of `least` to `most` values. In a query, they are separated by commas."""
 
     def __init__(self, shape: Shape, least: int = 0, most: int | None = None) -> None:
-        self.shape: Final = shape
+        super().__init__(shape)
         self.least: Final = least
         self.most: Final = most
 
@@ -213,15 +217,12 @@ class ListOf(Shape):
         most = {"maxItems": self.most} if self.most is not None else {}
         return {"type": "array", "items": self.shape.schema(), **least, **most}
 
-    def objects(self) -> Sequence[Object]:
-        return self.shape.objects()
 
-
-class MapOf(Shape):
+class MapOf(_Around):
     """An object with arbitrary names, such as topics or partitions. With `of_integers`, names are numbers >= 0."""
 
     def __init__(self, shape: Shape, *, of_integers: bool = False) -> None:
-        self.shape: Final = shape
+        super().__init__(shape)
         self.of_integers: Final = of_integers
 
     def check(self, value: Json, where: str) -> dict[Any, Json]:
@@ -239,9 +240,6 @@ class MapOf(Shape):
     def schema(self) -> dict[str, Json]:
         names = {"propertyNames": {"pattern": "^[0-9]{1,10}$"}} if self.of_integers else {}
         return {"type": "object", "additionalProperties": self.shape.schema(), **names}
-
-    def objects(self) -> Sequence[Object]:
-        return self.shape.objects()
 
 
 class AnyOf(Shape):

@@ -5,6 +5,7 @@ that is normal in a directory that is in use or was not closed cleanly, such as 
 """
 
 import os
+from collections import Counter
 from collections.abc import Callable
 from enum import Enum
 from typing import NamedTuple, TypeVar
@@ -46,8 +47,7 @@ class Report:
 
     def __init__(self, show: Callable[[Finding], object]) -> None:
         self._show = show
-        self._alike: dict[tuple[str, str], int] = {}
-        self._alike_notes: dict[tuple[str, str], int] = {}
+        self._alike: Counter[tuple[Severity, str, str]] = Counter()
         self.faults = 0
         self.notes = 0
         self.files = 0
@@ -57,18 +57,16 @@ class Report:
 
     def fault(self, path: str, position: int | None, check: str, message: str) -> None:
         self.faults += 1
-        count = self._alike.get((path, check), 0) + 1
-        self._alike[path, check] = count
-        if count <= self.MOST_ALIKE:
-            self._show(Finding(Severity.FAULT, path, position, check, message))
+        self._add(path, self.MOST_ALIKE, Finding(Severity.FAULT, path, position, check, message))
 
     def note(self, path: str, check: str, message: str, position: int | None = None) -> None:
         self.notes += 1
-        directory = os.path.dirname(path)
-        count = self._alike_notes.get((directory, check), 0) + 1
-        self._alike_notes[directory, check] = count
-        if count <= self.MOST_NOTES:
-            self._show(Finding(Severity.NOTE, path, position, check, message))
+        self._add(os.path.dirname(path), self.MOST_NOTES, Finding(Severity.NOTE, path, position, check, message))
+
+    def _add(self, place: str, most: int, finding: Finding) -> None:
+        self._alike[finding.severity, place, finding.check] += 1
+        if self._alike[finding.severity, place, finding.check] <= most:
+            self._show(finding)
 
     def checked(self, size_bytes: int) -> None:
         """Count a file that was checked."""
@@ -77,15 +75,11 @@ class Report:
 
     def finish(self) -> None:
         """Report how many findings were only counted since the last call."""
-        for (directory, check), count in self._alike_notes.items():
-            if count > self.MOST_NOTES:
-                more = count - self.MOST_NOTES
-                self._show(Finding(Severity.NOTE, directory, None, check, f"{more:,} more notes of this kind"))
-        self._alike_notes.clear()
-        for (path, check), count in self._alike.items():
-            if count > self.MOST_ALIKE:
-                more = count - self.MOST_ALIKE
-                self._show(Finding(Severity.FAULT, path, None, check, f"{more:,} more faults of this kind"))
+        for of, most in ((Severity.NOTE, self.MOST_NOTES), (Severity.FAULT, self.MOST_ALIKE)):
+            for (severity, place, check), count in self._alike.items():
+                if severity is of and count > most:
+                    text = f"{count - most:,} more {severity.value}s of this kind"
+                    self._show(Finding(severity, place, None, check, text))
         self._alike.clear()
 
 
