@@ -25,7 +25,6 @@ from .regex.automaton import Regex
 _LOG = logging.getLogger(__name__)
 
 ALL_METRICS = "*"
-MAX_BYTES = 1 << 20
 MAX_CLIENTS = 16_384
 """The maximum number of clients to remember. The oldest are forgotten first."""
 

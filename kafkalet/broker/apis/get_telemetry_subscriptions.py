@@ -7,7 +7,6 @@ Source: org.apache.kafka.server.ClientMetricsManager.processGetTelemetrySubscrip
 
 from kafkalet.broker.cluster.metadata import ZERO_ID, new_topic_id
 from kafkalet.broker.context import Context
-from kafkalet.broker.telemetry import MAX_BYTES
 from kafkalet.protocol.messages.get_telemetry_subscriptions import (
     GetTelemetrySubscriptionsRequest,
     GetTelemetrySubscriptionsResponse,
@@ -27,7 +26,7 @@ def handle(request: GetTelemetrySubscriptionsRequest, context: Context) -> GetTe
         subscription_id=subscription.id,
         accepted_compression_types=[int(codec) for codec in ACCEPTED],
         push_interval_ms=subscription.interval_ms,
-        telemetry_max_bytes=MAX_BYTES,
+        telemetry_max_bytes=context.node.config.telemetry_max_bytes,
         delta_temporality=True,
         requested_metrics=subscription.metrics,
     )

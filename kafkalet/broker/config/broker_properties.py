@@ -268,6 +268,9 @@ class BrokerProperties:
     controller_quota_window_size_seconds = integer("controller.quota.window.size.seconds", 1,
         "Length of a window of the quota of controller mutations in seconds.", least=1)
 
+    telemetry_max_bytes = integer("telemetry.max.bytes", 1 << 20,
+        "Maximum size of the metrics that a client pushes in a request.", least=1, since=(3, 0))
+
     # producers
     producer_id_expiration_ms = integer("producer.id.expiration.ms", DAY_MS,
         "Time after the last batch of a producer before its state expires.", least=1, update=Update.CLUSTER_WIDE,
@@ -290,9 +293,18 @@ _JAVA_ASSIGNORS = ",".join(
 )
 
 _BOUNDS_OF_GROUPS = (
-    ("assignment.interval.ms", (4, 1), "0", "15000"),
-    ("heartbeat.interval.ms", (3, 0), "5000", "15000"),
-    ("session.timeout.ms", (3, 0), "45000", "60000"),
+    *(
+        bounds
+        for kind in ("consumer", "share")
+        for bounds in (
+            (kind, "assignment.interval.ms", (4, 1), "0", "15000"),
+            (kind, "heartbeat.interval.ms", (3, 0), "5000", "15000"),
+            (kind, "session.timeout.ms", (3, 0), "45000", "60000"),
+        )
+    ),
+    ("share", "delivery.count.limit", (4, 1), "2", "10"),
+    ("share", "partition.max.record.locks", (4, 1), "100", "4000"),
+    ("share", "record.lock.duration.ms", (3, 0), "15000", "60000"),
 )
 
 # Here, `affects` names the method of BrokerConfig that reads the property.
@@ -351,8 +363,7 @@ READ_AS_GIVEN: Mapping[str, Declaration] = {
                 "given",
                 since=since,
             )
-            for kind in ("consumer", "share")
-            for name, since, least, most in _BOUNDS_OF_GROUPS
+            for kind, name, since, least, most in _BOUNDS_OF_GROUPS
             for bound, word, default in (("min", "Minimum", least), ("max", "Maximum", most))
         ),
     )

@@ -84,13 +84,7 @@ group.coordinator.cached.buffer.max.bytes          INT      1048588  cluster-wid
 group.coordinator.threads                          INT      1        3.0-4.0
 group.coordinator.threads                          INT      4        4.0+
 group.share.assignors                              LIST     simple   4.1+
-group.share.max.delivery.count.limit               INT      10       4.1+
 group.share.max.groups                             SHORT    10       3.0-4.1
-group.share.max.partition.max.record.locks         INT      4000     4.1+
-group.share.max.record.lock.duration.ms            INT      60000    3.0+
-group.share.min.delivery.count.limit               INT      2        4.1+
-group.share.min.partition.max.record.locks         INT      100      4.1+
-group.share.min.record.lock.duration.ms            INT      15000    3.0+
 group.streams.assignment.interval.ms               INT      1000     cluster-wide >=0 4.1+
 group.streams.assignors                            LIST     sticky   4.4+
 group.streams.heartbeat.interval.ms                INT      5000     4.1+
@@ -117,7 +111,6 @@ share.coordinator.load.buffer.size                 INT      5242880  4.0+
 share.coordinator.state.topic.compression.codec    INT      0        4.0+
 share.coordinator.threads                          INT      1        4.0+
 share.fetch.purgatory.purge.interval.requests      INT      1000     4.0+
-telemetry.max.bytes                                INT      1048576  3.0+
 transaction.state.log.load.buffer.size             INT      5242880
 transaction.two.phase.commit.enable                BOOLEAN  false    4.1+
 

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from kafkalet.broker.telemetry import MAX_BYTES
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, KafkaError
 
@@ -30,12 +29,20 @@ def push(ask: Asking, client_id: bytes | None = None, **fields: Any) -> int:
         ({"metrics": b"anything"}, Code.NONE),
         ({"compression_type": 4}, Code.NONE),
         ({"compression_type": 9}, Code.UNSUPPORTED_COMPRESSION_TYPE),
-        ({"metrics": bytes(MAX_BYTES + 1)}, Code.TELEMETRY_TOO_LARGE),
+        ({"metrics": bytes((1 << 20) + 1)}, Code.TELEMETRY_TOO_LARGE),
     ],
 )
 def test_pushed_metrics_are_validated(fields: dict[str, Any], code: Code) -> None:
     with asking() as ask:
         assert push(ask, **fields) == code
+
+
+def test_clients_may_push_as_much_as_telemetry_max_bytes() -> None:
+    with asking(config={"telemetry.max.bytes": 100}) as ask:
+        subscription = ask(Api.GET_TELEMETRY_SUBSCRIPTIONS, 0, client_instance_id=bytes(16))
+        assert subscription["telemetry_max_bytes"] == 100
+        assert push(ask, metrics=bytes(100)) == Code.NONE
+        assert push(ask, metrics=bytes(101)) == Code.TELEMETRY_TOO_LARGE
 
 
 @pytest.mark.parametrize(
