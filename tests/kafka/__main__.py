@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from zlib import crc32
 
 from .jvm import HERE, ROOT, Jvm
 from .outcomes import Line, Outcome, causes, explain, lines, on_kafka, read, save
@@ -9,15 +10,17 @@ from .outcomes import Line, Outcome, causes, explain, lines, on_kafka, read, sav
 HOME = ROOT / "build" / "kafka-tests"
 
 
-def all_classes() -> list[str]:
+def groups() -> list[list[str]]:
+    """Return the classes of each group of `classes.txt`."""
     text = (HERE / "classes.txt").read_text(encoding="utf-8")
-    return [line for line in text.splitlines() if line and not line.startswith("#")]
+    return [block.splitlines()[1:] for block in text.strip().split("\n\n")]
 
 
-def run(selector: str, jvm: Jvm, seconds: int) -> list[Line] | None:
-    """Run a class or a method. Return the outcomes, or None if there was not enough time for all tests."""
-    first, again, kafka = (HOME / f"{selector}.{name}.tsv" for name in ("kafkalet", "again", "kafka"))
-    if not jvm.run("kafkalet", first, [selector], seconds):
+def run(selectors: list[str], jvm: Jvm, seconds: int) -> list[Line] | None:
+    """Run classes and methods in one JVM. Return the outcomes, or None if there was not enough time for all tests."""
+    key = f"{crc32(' '.join(selectors).encode()):08x}"
+    first, again, kafka = (HOME / f"{key}.{name}.tsv" for name in ("kafkalet", "again", "kafka"))
+    if not jvm.run("kafkalet", first, selectors, seconds):
         return None
     known = causes()
     results = read(first)
@@ -37,26 +40,22 @@ def run(selector: str, jvm: Jvm, seconds: int) -> list[Line] | None:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.kafka", description="Run Kafka's own tests on kafkalet.")
     parser.add_argument("classes", nargs="*", metavar="CLASS[#METHOD]", help="tests to run (default: all classes)")
-    parser.add_argument("--class-seconds", type=int, default=1800, help="time for a class (default: %(default)s)")
-    parser.add_argument("--test-seconds", type=int, default=90, help="time for a test (default: %(default)s)")
-    parser.add_argument(
-        "--journal", action="store_true", help="write a journal of each cluster to build/kafka-tests/logs"
-    )
+    parser.add_argument("--seconds", type=int, default=14400, help="time for a JVM (default: %(default)s)")
+    parser.add_argument("--test-seconds", type=int, default=180, help="time for a test (default: %(default)s)")
+    parser.add_argument("--journal", action="store_true", help="keep a journal of each cluster")
     options = parser.parse_args()
     jvm = Jvm(HOME, options.test_seconds, options.journal)
     jvm.prepare()
     failed = False
-    for selector in options.classes or all_classes():
-        found = run(selector, jvm, options.class_seconds)
+    for selectors in [options.classes] if options.classes else groups():
+        found = run(selectors, jvm, options.seconds)
         if found is None:
-            print(f"{selector}: not finished; the next run continues", flush=True)
-            failed = True
-            continue
+            print("not finished: the next run with the same tests continues", flush=True)
+            return 1
         for line in sorted(found):
-            print(*line[:2], *map(str, line[2:]), sep="\t", flush=True)
+            print(*line, sep="\t", flush=True)
         failed |= any(line.outcome is Outcome.DIFFERS for line in found)
-        if "#" not in selector:
-            save(found)
+        save([line for line in found if line.test_class in selectors])
     return 1 if failed else 0
 
 

@@ -21,6 +21,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.HashSet;
+import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -67,9 +68,11 @@ public final class Runner implements TestExecutionListener {
     }
 
     private void watch(int seconds) {
+        Optional<ProcessHandle> parent = ProcessHandle.current().parent();
         try {
             while (true) {
                 Thread.sleep(500);
+                if (!parent.equals(ProcessHandle.current().parent())) Runtime.getRuntime().halt(1);  // it was killed
                 TestIdentifier test = current;
                 if (test == null) continue;
                 long age = age();
