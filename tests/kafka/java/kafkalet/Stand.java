@@ -103,6 +103,7 @@ public final class Stand {
             call -> replica(cluster, id, call).map(partition -> partition(partition, id, log)).map(Option::apply).orElse(Option.empty()))));
         constant(known, "logManager", of(LogManager.class, Map.of(
             "getLog", call -> replica(cluster, id, call).map(partition -> Option.apply(log)).orElse(Option.empty()),
+            "getLog$default$2", call -> false,
             "liveLogDirs", call -> CollectionConverters.asScala(List.of()).toSeq())));
         known.put("authorizerPlugin", call -> authorizer(cluster, config));
         return of(BrokerServer.class, known);
