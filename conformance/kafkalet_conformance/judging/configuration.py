@@ -18,58 +18,39 @@ from kafkalet_conformance.playing.serving import serves
 from kafkalet_conformance.playing.target import Target
 from kafkalet_conformance.transcripts import Step
 
-RECORDED: Mapping[str, str] = {
-    "auto.create.topics.enable": "true",
-    "num.partitions": "1",
-    "default.replication.factor": "1",
-    "min.insync.replicas": "1",
-    "message.max.bytes": "1048588",
-    "log.segment.bytes": "1073741824",
-    "log.message.timestamp.type": "CreateTime",
-    "offsets.retention.minutes": "10080",
-    "log.message.timestamp.before.max.ms": "9223372036854775807",
-    "log.cleanup.policy": "delete",
-    "compression.type": "producer",
-    "delete.topic.enable": "true",
-    "max.incremental.fetch.session.cache.slots": "1000",
-    "connections.max.idle.ms": "600000",
-    "transaction.max.timeout.ms": "900000",
-    "offset.metadata.max.bytes": "4096",
-    "offsets.topic.num.partitions": "50",
-    "group.min.session.timeout.ms": "6000",
-    "group.max.session.timeout.ms": "1800000",
-    "group.initial.rebalance.delay.ms": "0",
-    "group.consumer.assignment.interval.ms": "0",
-}
-"""The values with which the responses were recorded."""
-NEEDED_BY: Mapping[str, frozenset[str]] = {
-    "auto.create.topics.enable": frozenset({"metadata_auto_create"}),
-    "default.replication.factor": frozenset({"brokers_placements", "metadata_auto_create"}),
-    "num.partitions": frozenset({"create_topics_counts", "metadata_auto_create"}),
-    "log.message.timestamp.type": frozenset({"Produce"}),
-    "message.max.bytes": frozenset({"offsets_too_large", "produce_too_large"}),
-    "log.segment.bytes": frozenset({"produce_too_large"}),
-    "log.message.timestamp.before.max.ms": frozenset({"Produce"}),
-    "log.cleanup.policy": frozenset({"Produce"}),
-    "compression.type": frozenset({"Produce"}),
-    "delete.topic.enable": frozenset({"DeleteTopics"}),
-    "max.incremental.fetch.session.cache.slots": frozenset({"fetch_sessions", "found_session_zero_id"}),
-    "connections.max.idle.ms": frozenset({"mutation_quotas_versions", "share_groups"}),
-    "transaction.max.timeout.ms": frozenset({"InitProducerId"}),
-    "offset.metadata.max.bytes": frozenset({"offsets_fields", "offsets_too_large"}),
-    "offsets.topic.num.partitions": frozenset({"consumer_group_patterns"}),
-    "group.min.session.timeout.ms": frozenset({"group_refused"}),
-    "group.max.session.timeout.ms": frozenset({"group_refused"}),
-    "group.initial.rebalance.delay.ms": frozenset({"JoinGroup"}),
-    "group.consumer.assignment.interval.ms": frozenset({"ConsumerGroupHeartbeat"}),
-    "group.coordinator.rebalance.protocols": frozenset(
-        {"ConsumerGroupHeartbeat", "ConsumerGroupDescribe", "StreamsGroupHeartbeat", "StreamsGroupDescribe"}
-        | {"StreamsGroupTopologyDescriptionUpdate"}
+_PROPERTIES: Mapping[str, tuple[str | None, ...]] = {
+    "auto.create.topics.enable": ("true", "metadata_auto_create"),
+    "num.partitions": ("1", "create_topics_counts", "metadata_auto_create"),
+    "default.replication.factor": ("1", "brokers_placements", "metadata_auto_create"),
+    "min.insync.replicas": ("1",),
+    "message.max.bytes": ("1048588", "offsets_too_large", "produce_too_large"),
+    "log.segment.bytes": ("1073741824", "produce_too_large"),
+    "log.message.timestamp.type": ("CreateTime", "Produce"),
+    "offsets.retention.minutes": ("10080",),
+    "log.message.timestamp.before.max.ms": ("9223372036854775807", "Produce"),
+    "log.cleanup.policy": ("delete", "Produce"),
+    "compression.type": ("producer", "Produce"),
+    "delete.topic.enable": ("true", "DeleteTopics"),
+    "max.incremental.fetch.session.cache.slots": ("1000", "fetch_sessions", "found_session_zero_id"),
+    "connections.max.idle.ms": ("600000", "mutation_quotas_versions", "share_groups"),
+    "transaction.max.timeout.ms": ("900000", "InitProducerId"),
+    "offset.metadata.max.bytes": ("4096", "offsets_fields", "offsets_too_large"),
+    "offsets.topic.num.partitions": ("50", "consumer_group_patterns"),
+    "group.min.session.timeout.ms": ("6000", "group_refused"),
+    "group.max.session.timeout.ms": ("1800000", "group_refused"),
+    "group.initial.rebalance.delay.ms": ("0", "JoinGroup"),
+    "group.consumer.assignment.interval.ms": ("0", "ConsumerGroupHeartbeat"),
+    "group.coordinator.rebalance.protocols": (
+        *(None, "ConsumerGroupHeartbeat", "ConsumerGroupDescribe", "StreamsGroupHeartbeat", "StreamsGroupDescribe"),
+        "StreamsGroupTopologyDescriptionUpdate",
     ),
 }
-"""The scenarios, areas, or APIs of scenarios, that cannot be compared if a property differs.
-
-A property that is not in RECORDED, because its default depends on the release, differs if the broker sets it."""
+"""The value with which the responses were recorded, and the scenarios, areas, or APIs of scenarios, that cannot be
+compared if a property differs. The default of a property without a value depends on the release: it differs if the
+broker sets it.
+"""
+RECORDED = {name: value for name, (value, *_) in _PROPERTIES.items() if value is not None}
+NEEDED_BY = {name: frozenset(filter(None, names)) for name, (_, *names) in _PROPERTIES.items() if names}
 SAME = (
     ("delete.retention.ms", "log.cleaner.delete.retention.ms"),
     ("file.delete.delay.ms", "log.segment.delete.delay.ms"),

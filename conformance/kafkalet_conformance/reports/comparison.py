@@ -16,8 +16,9 @@ from typing import Any
 
 from kafkalet_conformance.results import BAD, CaseResult, Outcome, Run, ScenarioResult
 
+from .json_report import encode
 from .summary import api_of, versions
-from .values import sides
+from .values import first_difference
 
 
 class Kind(StrEnum):
@@ -131,10 +132,7 @@ def _comparable(value: Any) -> Any:
 
 def _detail(new: Answer) -> str:
     if isinstance(new, CaseResult) and new.differences:
-        first = new.differences[0]
-        expected, actual = sides(first, 120)
-        more = f" (and {len(new.differences) - 1} more)" if len(new.differences) > 1 else ""
-        return f"{first.path or 'response'}: expected {expected}, got {actual}{more}"
+        return first_difference(new, 120)
     return new.reason or (_detail(_first_bad(new)) if isinstance(new, ScenarioResult) and _first_bad(new) else "")
 
 
@@ -158,15 +156,5 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
             for name, run in (("before", comparison.before), ("after", comparison.after))
         },
         "counts": {kind.value: len(comparison.of(kind)) for kind in Kind},
-        "changes": [
-            {
-                "kind": each.kind.value,
-                "scenario": each.scenario,
-                "case": each.case,
-                "before": each.before and each.before.value,
-                "after": each.after and each.after.value,
-                "detail": each.detail,
-            }
-            for each in comparison.changes
-        ],
+        "changes": encode(comparison.changes),
     }

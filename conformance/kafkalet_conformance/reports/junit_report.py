@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape, quoteattr
 from kafkalet_conformance.results import BAD, CaseResult, Outcome, Run, ScenarioResult
 
 from .summary import api_of, versions
-from .values import line, printable, sides
+from .values import first_difference, line, printable, sides
 
 TAGS = {
     Outcome.DIFFERS: "failure",
@@ -72,7 +72,7 @@ def _cases(result: ScenarioResult) -> Iterator[str]:
     for case in result.cases:
         name = f"{api_of(case)} {versions(case.version, case.version)}".strip() + f": {case.name}"
         lines = _explanation(result, case) if case.outcome in BAD else ()
-        yield from _case(place, name, time, case.outcome, case.reason or _first(case), lines)
+        yield from _case(place, name, time, case.outcome, case.reason or first_difference(case), lines)
 
 
 def _case(place: str, name: str, time: str, outcome: Outcome, reason: str, lines: Iterable[str]) -> Iterator[str]:
@@ -87,14 +87,6 @@ def _case(place: str, name: str, time: str, outcome: Outcome, reason: str, lines
         text = escape(clean("\n".join(lines)))
         yield f"      <{tag} {_attributes(type=outcome, message=f'{outcome}: {reason}')}>{text}</{tag}>"
     yield "    </testcase>"
-
-
-def _first(case: CaseResult) -> str:
-    if not case.differences:
-        return ""
-    expected, actual = sides(case.differences[0])
-    more = f" (and {len(case.differences) - 1} more)" if len(case.differences) > 1 else ""
-    return f"{case.differences[0].path or 'response'}: expected {expected}, got {actual}{more}"
 
 
 def _explanation(result: ScenarioResult, case: CaseResult) -> Iterator[str]:

@@ -100,6 +100,15 @@ def sides(difference: Difference, limit: int = MAX_TEXT) -> tuple[str, str]:
     return line(difference.expected, field, limit), line(difference.actual, field, limit)
 
 
+def first_difference(case: CaseResult, limit: int = MAX_TEXT) -> str:
+    """Return the first difference of a case, and the number of others, on one line."""
+    if not case.differences:
+        return ""
+    expected, actual = sides(case.differences[0], limit)
+    more = f" (and {len(case.differences) - 1} more)" if len(case.differences) > 1 else ""
+    return f"{case.differences[0].path or 'response'}: expected {expected}, got {actual}{more}"
+
+
 def rows_of(case: CaseResult) -> list[Row]:
     """Return the expected and the actual response of a case side by side, in the order in which they were compared."""
     if case.actual is None and not case.differences:  # no response

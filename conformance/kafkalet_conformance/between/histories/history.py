@@ -12,58 +12,19 @@ DUPLICATED = 0.04
 CODECS = ("none", "none", "none", "gzip", "snappy", "lz4", "zstd")
 NEVER = "9000000000000"
 
+
+def _each(**values: Sequence[int]) -> Iterator[Step]:
+    return ({name: value} for name, given in values.items() for value in given)
+
+
 HEADER_CHANGES: tuple[Step, ...] = (
-    {"crc": 1},
-    {"magic": 3},
-    {"magic": 1},
-    {"magic": -1},
-    {"length": 0},
-    {"length": 48},
-    {"length": 49},
-    {"length": 70},
-    {"length": 300},
-    {"length": -1},
-    {"attributes": 1},
-    {"attributes": 4},
-    {"attributes": 5},
-    {"attributes": 7},
-    {"attributes": 8},
-    {"attributes": 0x10},
-    {"attributes": 0x20},
-    {"attributes": 0x30},
-    {"attributes": 0x40},
-    {"attributes": 0x80},
-    {"count": 0},
-    {"count": 1},
-    {"count": 2},
-    {"count": -1},
-    {"count": 1 << 30},
-    {"last_offset_delta": 0},
-    {"last_offset_delta": 1},
-    {"last_offset_delta": 7},
-    {"last_offset_delta": -1},
+    *_each(crc=[1], magic=[3, 1, -1], length=[0, 48, 49, 70, 300, -1]),
+    *_each(attributes=[1, 4, 5, 7, 8, 0x10, 0x20, 0x30, 0x40, 0x80]),
+    *_each(count=[0, 1, 2, -1, 1 << 30], last_offset_delta=[0, 1, 7, -1]),
     {"count": 0, "last_offset_delta": 0},
     {"count": 3, "last_offset_delta": 2},
-    {"base_offset": 3},
-    {"base_offset": -1},
-    {"base_offset": 1 << 62},
-    {"leader_epoch": 5},
-    {"base_ts": 5},
-    {"base_ts": -1},
-    {"max_ts": 7},
-    {"max_ts": -1},
-    {"max_ts": T0 + 10**6},
-    {"truncate": 1},
-    {"truncate": 12},
-    {"truncate": 50},
-    {"truncate": 60},
-    {"producer_id": 987654321},
-    {"producer_id": -2},
-    {"producer_epoch": 5},
-    {"producer_epoch": -2},
-    {"base_sequence": 4},
-    {"base_sequence": -2},
-    {"base_sequence": -1},
+    *_each(base_offset=[3, -1, 1 << 62], leader_epoch=[5], base_ts=[5, -1], max_ts=[7, -1, T0 + 10**6]),
+    *_each(truncate=[1, 12, 50, 60], producer_id=[987654321, -2], producer_epoch=[5, -2], base_sequence=[4, -2, -1]),
 )
 
 
