@@ -189,12 +189,20 @@ class Sharing:
 
     def end_session(self) -> None:
         """Close a session: what the member has acquired is released."""
-        open_ = [key for key, session in self.sessions.items() if session.epoch > 0]
-        if open_:
-            key = self.random.choice(open_)
-            session = self.sessions[key]
-            session.held, session.epoch = [], -1
-            self._ask("ShareAcknowledge", key, [], {"topics": []})
+        if opened := self._opened():
+            self._end(self.random.choice(opened))
+
+    def end_sessions(self) -> None:
+        for key in self._opened():
+            self._end(key)
+
+    def _opened(self) -> list[tuple[str, str, Place]]:
+        return [key for key, session in self.sessions.items() if session.epoch > 0]
+
+    def _end(self, key: tuple[str, str, Place]) -> None:
+        session = self.sessions[key]
+        session.held, session.epoch = [], -1
+        self._ask("ShareAcknowledge", key, [], {"topics": []})
 
     def _a_member(self) -> tuple[str, str]:
         return self.random.choice(GROUPS), self.random.choice(("first", "second"))
