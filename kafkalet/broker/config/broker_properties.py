@@ -16,9 +16,22 @@ subscriptions in `client_metrics.py`.
 import sys
 from collections.abc import Mapping
 from functools import cache
+from math import inf
 from typing import Any, NamedTuple, Unpack, cast
 
-from kafkalet.properties import Check, Declaration, Options, Property, Type, Update, Value, Version, as_text, at_least
+from kafkalet.properties import (
+    Check,
+    Declaration,
+    Options,
+    Property,
+    Type,
+    Update,
+    Value,
+    Version,
+    as_text,
+    at_least,
+    between,
+)
 from kafkalet.storage.topic_properties import DAY_MS, HOUR_MS, topic_properties
 
 from .connection_overrides import check_overrides
@@ -35,9 +48,15 @@ def boolean(name: str, default: bool, documentation: str, **options: Unpack[Opti
 
 
 def integer(
-    name: str, default: int, documentation: str, *, least: int | None = None, **options: Unpack[Options]
+    name: str,
+    default: int,
+    documentation: str,
+    *,
+    least: int | None = None,
+    most: float = inf,
+    **options: Unpack[Options],
 ) -> int:
-    return _number(Type.INT, name, default, documentation, least, options)
+    return _number(Type.INT, name, default, documentation, least, options, most)
 
 
 def short(name: str, default: int, documentation: str, *, least: int | None = None, **options: Unpack[Options]) -> int:
@@ -52,8 +71,10 @@ def double(name: str, default: float, documentation: str, **options: Unpack[Opti
     return cast(float, Declaration(Property(name, Type.DOUBLE, as_text(default)), documentation, **options))
 
 
-def _number(type_: Type, name: str, default: int, documentation: str, least: int | None, options: Options) -> int:
-    check = None if least is None else at_least(least)
+def _number(
+    type_: Type, name: str, default: int, documentation: str, least: int | None, options: Options, most: float = inf
+) -> int:
+    check = None if least is None else between(least, most)
     return cast(int, Declaration(Property(name, type_, str(default), check), documentation, **options))
 
 
@@ -235,7 +256,8 @@ class BrokerProperties:
     group_share_heartbeat_interval_ms = integer("group.share.heartbeat.interval.ms", 5000,
         "Heartbeat interval that the broker prescribes for members of share groups.", least=1, since=(3, 0))
     group_share_max_size = integer("group.share.max.size", 200,
-        "Maximum number of members of a share group.", least=1, since=(3, 0), before={(4, 0): {"type": Type.SHORT}})
+        "Maximum number of members of a share group.", least=1, most=1000, since=(3, 0),
+        before={(4, 0): {"type": Type.SHORT, "check": between(10, 1000)}})
     group_share_assignment_interval_ms = integer("group.share.assignment.interval.ms", 1000,
         "Minimum time between two target assignments of a share group.", least=0,
         update=Update.CLUSTER_WIDE, since=(4, 1))
@@ -251,9 +273,10 @@ class BrokerProperties:
         "Time for which records are locked for the member of a share group that has acquired them.", least=1,
         since=(3, 0))
     group_share_delivery_count_limit = integer("group.share.delivery.count.limit", 5,
-        "Maximum number of deliveries of a record to a share group.", least=2, since=(3, 0))
+        "Maximum number of deliveries of a record to a share group.", least=2, most=10, since=(3, 0))
     group_share_partition_max_record_locks = integer("group.share.partition.max.record.locks", 2000,
-        "Maximum number of records of a partition that are in flight in a share group.", least=100, since=(3, 0),
+        "Maximum number of records of a partition that are in flight in a share group.", least=100, most=10_000,
+        since=(3, 0),
         before={(4, 1): {"default": "200"}})
     group_share_max_share_sessions = integer("group.share.max.share.sessions", 2000,
         "Maximum number of share sessions of a broker.", least=1, since=(4, 1))

@@ -10,6 +10,7 @@ from kafkalet.broker.config.broker_properties import (
     topic_defaults_of,
 )
 from kafkalet.broker.config.group_properties import GROUP_PROPERTIES
+from kafkalet.properties import InvalidProperty
 from tests.unit.broker.configuration import names_in_code, reads_of_configurations
 
 ROWS = [*BROKER_PROPERTIES.values(), *READ_AS_GIVEN.values()]
@@ -46,3 +47,22 @@ def test_documentation_is_a_sentence() -> None:
     for row in ROWS:
         assert row.documentation[0].isupper(), row.name
         assert row.documentation.endswith("."), row.name
+
+
+@pytest.mark.parametrize(
+    ("version", "name", "least", "most"),
+    [
+        ((3, 9), "group.share.max.size", 10, 1000),
+        ((4, 4), "group.share.max.size", 1, 1000),
+        ((4, 4), "group.share.delivery.count.limit", 2, 10),
+        ((4, 4), "group.share.partition.max.record.locks", 100, 10_000),
+    ],
+)
+def test_share_groups_are_limited(version: tuple[int, int], name: str, least: int, most: int) -> None:
+    declared = BROKER_PROPERTIES[name].in_release(version)
+    assert declared is not None
+    for value in (least, most):
+        declared.parse(str(value))
+    for value in (least - 1, most + 1):
+        with pytest.raises(InvalidProperty):
+            declared.parse(str(value))
