@@ -42,6 +42,7 @@ STATES: dict[str, Callable[[Any], bool]] = {
     "open transactions": _has_open_transaction,
     "aborted transactions": _any("aborted_transactions", bool),
     "transaction markers": _any("marker", bool),
+    "records delivered again": _any("delivery_count", _is_above(1)),
     "requests throttled": _any("throttle_time_ms", _is_above(0)),
 }
 """States that a response shows."""

@@ -16,7 +16,7 @@ OPTIONAL = (
     "set", "codec", "headers", "ts_type", "offset_delta", "inner_offsets", "transactional", "rack_id",
     "replica_state", "assignments", "forgotten_topics_data", "isolation_level", "max_bytes", "min_bytes",
     "max_wait_ms", "current_leader_epoch", "last_fetched_epoch", "log_start_offset", "replica_id", "acks",
-    "producer_id",
+    "producer_id", "acknowledgement_batches", "is_renew_ack", "share_acquire_mode", "bind_said",
 )  # fmt: skip
 
 
@@ -68,10 +68,12 @@ class Shrinker:
 
 
 def units(steps: list[Step]) -> list[list[Step]]:
-    """Group steps that must be removed together: waiting for a topic belongs to creating it."""
+    """Group steps that must be removed together: waiting for a topic belongs to creating it, and incrementing the epoch
+    of a session to the request before.
+    """
     out: list[list[Step]] = []
     for step in steps:
-        if step["op"] == "poll_until" and out:
+        if out and (step["op"] == "poll_until" or (step["op"] == "let" and f"${step['name']}" in str(step["value"]))):
             out[-1].append(step)
         else:
             out.append([step])

@@ -166,7 +166,7 @@ class Player:
         value = step["value"]
         if isinstance(value, str):
             value = value.replace("<unique>", self.unique_of(step["name"], value))
-        self.names[step["name"]] = value
+        self.names[step["name"]] = resolve(value, self.names)
 
     def op_bind_now(self, step: dict[str, Any]) -> None:
         self.names[step["bind"]] = self.target.now_ms()

@@ -265,6 +265,8 @@ class Release:
         "after twice offsets.commit.timeout.ms.")
     protects_share_states = since(4, 4,
         "The start offset in the state of a share partition never goes back, and negative epochs are refused.")
+    merges_share_states = since(4, 4,
+        "Adjacent batches in the state of a share partition are also merged if they result from overlapping ones.")
     reads_new_partitions_fully = since(4, 4,
         "Partitions that are added to a topic are read from their first record, whatever share.auto.offset.reset is.")
 

@@ -112,7 +112,6 @@ class ShareFetch:
         for place, opened in self._opened:
             if opened.failure is not None:
                 self._failed[place] = Fetched(error=opened.failure)
-                self._shares.drop(opened)
             elif opened.state is not None and opened.is_current and opened.state.can_acquire():
                 found.append((place, opened, opened.state))
         return found
@@ -251,9 +250,9 @@ def _read_batches(records: FileRange | bytes, last: int) -> tuple[list[Batch], b
 
 
 def _size_at(data: bytes, position: int) -> int:
-    """Return the size of the record batch at a position, of which only a part is known, or 0."""
+    """Return the size of the record batch at a position, of which only a part is known, or its least size."""
     if len(data) - position < LOG_OVERHEAD:
-        return 0
+        return LOG_OVERHEAD
     return int.from_bytes(data[position + LENGTH_AT : position + LOG_OVERHEAD], "big") + LOG_OVERHEAD
 
 

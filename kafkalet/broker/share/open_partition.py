@@ -143,7 +143,7 @@ class OpenSharePartition:
     async def acknowledge(self, member: str, acknowledgements: Iterable[Acknowledgement]) -> KafkaError | None:
         """Apply what a member says about its records. Return the error if none of it was applied."""
         if self.state is None:
-            return self.failure or KafkaError(Code.INVALID_RECORD_STATE)
+            return KafkaError(Code.INVALID_RECORD_STATE)
         try:
             update = self.state.acknowledge(member, acknowledgements, self.now_ms)
         except KafkaError as error:

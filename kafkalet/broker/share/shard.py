@@ -108,7 +108,7 @@ class StateShard:
                 start_offset=start_offset,
                 leader_epoch=state.leader_epoch if change.leader_epoch == -1 else change.leader_epoch,
                 delivery_complete_count=change.delivery_complete_count,
-                batches=combined(state.batches, change.batches, start_offset),
+                batches=self._combined(state.batches, change.batches, start_offset),
             )
             stored.leader_epoch = max(stored.leader_epoch, change.leader_epoch)
             stored.outcomes.add(change.batches)
@@ -216,7 +216,7 @@ class StateShard:
                     start_offset=start_offset,
                     leader_epoch=leader_epoch,
                     delivery_complete_count=count,
-                    batches=combined(state.batches, change.batches, start_offset),
+                    batches=self._combined(state.batches, change.batches, start_offset),
                     snapshot_epoch=state.snapshot_epoch + 1,
                     created_ms=now_ms,
                     written_ms=now_ms,
@@ -227,7 +227,7 @@ class StateShard:
             start_offset=start_offset,
             leader_epoch=leader_epoch,
             delivery_complete_count=count,
-            batches=combined((), change.batches, start_offset),
+            batches=self._combined((), change.batches, start_offset),
             snapshot_epoch=state.snapshot_epoch,
         )
         offset = self._append([records.update(key, update)])
@@ -256,6 +256,11 @@ class StateShard:
     @property
     def _is_strict(self) -> bool:
         return self.node.release.protects_share_states
+
+    def _combined(
+        self, batches: Iterable[StateBatch], changes: Iterable[StateBatch], start_offset: int
+    ) -> tuple[StateBatch, ...]:
+        return combined(batches, changes, start_offset, self.node.release.merges_share_states)
 
     def _check_epoch(self, epoch: int, name: str) -> None:
         if self._is_strict:

@@ -60,8 +60,7 @@ class SharePartitions:
     def open(self, key: SharePartitionKey, topic: str) -> OpenSharePartition:
         """Return a share partition, which is loaded soon if it is not in use yet.
 
-        Raises NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PARTITION, KAFKA_STORAGE_ERROR, and the error if its state could
-        not be loaded.
+        Raises NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PARTITION and KAFKA_STORAGE_ERROR.
         """
         opened = self.find(key)
         if opened is None:
@@ -74,10 +73,6 @@ class SharePartitions:
             self._unloaded.append(opened)
             if len(self._unloaded) == 1:
                 self.node.call_soon(self._load_next)
-        if opened.failure is not None:
-            failure = opened.failure
-            self.drop(opened)
-            raise failure
         return opened
 
     def _load_next(self) -> None:
@@ -103,6 +98,8 @@ class SharePartitions:
             self.drop(opened)
 
     def _changed(self, opened: OpenSharePartition) -> None:
+        if opened.failure is not None:
+            self.drop(opened)
         self.node.purgatory.touch(waiting_key(opened.key))
 
     # Members

@@ -6,7 +6,7 @@ offset that are in no batch have not been delivered; records below it are done.
 Source: org.apache.kafka.coordinator.share.ShareGroupOffset, PersisterStateBatchCombiner.
 """
 
-from collections import Counter
+from bisect import insort
 from collections.abc import Iterable
 from enum import IntEnum
 from typing import NamedTuple
@@ -35,6 +35,11 @@ class StateBatch(NamedTuple):
     delivery_state: int
     delivery_count: int
 
+    @property
+    def rank(self) -> tuple[int, int]:
+        """The delivery count and state; of two batches that overlap, the higher one wins."""
+        return self.delivery_count, self.delivery_state
+
 
 class SharePartitionKey(NamedTuple):
     """A partition of a topic, as consumed by a share group."""
@@ -62,36 +67,49 @@ class SharePartitionState(NamedTuple):
     written_ms: int = 0
 
 
-def combined(batches: Iterable[StateBatch], changes: Iterable[StateBatch], start_offset: int) -> tuple[StateBatch, ...]:
+def combined(
+    batches: Iterable[StateBatch], changes: Iterable[StateBatch], start_offset: int, merges_all: bool = True
+) -> tuple[StateBatch, ...]:
     """Return the batches with changes applied, without what is below the start offset (unless that is UNINITIALIZED).
 
     Where batches overlap, the higher delivery count wins, then the higher delivery state. Adjacent batches with the
-    same state and count are merged.
+    same state and count are merged; without `merges_all`, only those that did not result from an overlap.
     """
-    kept = [
+    left = [
         batch._replace(first_offset=max(batch.first_offset, start_offset))
         for batch in (*batches, *changes)
         if batch.last_offset >= start_offset
     ]
-    if len(kept) < 2:
-        return tuple(kept)
-    borders: dict[int, Counter[tuple[int, int]]] = {}
-    for batch in kept:
-        rank = batch.delivery_count, batch.delivery_state
-        borders.setdefault(batch.first_offset, Counter())[rank] += 1
-        borders.setdefault(batch.last_offset + 1, Counter())[rank] -= 1
+    left.sort(key=_descending)
     result: list[StateBatch] = []
-    covering: Counter[tuple[int, int]] = Counter()
-    begin = 0
-    for offset in sorted(borders):
-        if covering:
-            count, state = max(covering)
-            last = result[-1] if result else None
-            if last is not None and last[1:] == (begin - 1, state, count):
-                result[-1] = last._replace(last_offset=offset - 1)
-            else:
-                result.append(StateBatch(begin, offset - 1, state, count))
-        covering.update(borders[offset])
-        covering = +covering
-        begin = offset
+    while left:
+        batch = left.pop()
+        if left and (left[-1].first_offset <= batch.last_offset or _continues(batch, left[-1])):
+            for part in _parts(batch, left.pop()):
+                insort(left, part, key=_descending)
+        elif merges_all and result and _continues(result[-1], batch):
+            result[-1] = result[-1]._replace(last_offset=batch.last_offset)
+        else:
+            result.append(batch)
     return tuple(result)
+
+
+def _descending(batch: StateBatch) -> tuple[int, int, int, int]:
+    count, state = batch.rank
+    return -batch.first_offset, -batch.last_offset, -count, -state
+
+
+def _continues(batch: StateBatch, following: StateBatch) -> bool:
+    return batch.last_offset + 1 == following.first_offset and batch.rank == following.rank
+
+
+def _parts(batch: StateBatch, other: StateBatch) -> list[StateBatch]:
+    """Return what is left of a batch and of one that overlaps it and does not begin earlier."""
+    first, last = other.first_offset, other.last_offset
+    if other.rank == batch.rank:
+        return [batch._replace(last_offset=max(batch.last_offset, last))]
+    if other.rank < batch.rank:
+        parts = [batch, other._replace(first_offset=batch.last_offset + 1)]
+    else:
+        parts = [batch._replace(last_offset=first - 1), other, batch._replace(first_offset=last + 1)]
+    return [part for part in parts if part.first_offset <= part.last_offset]

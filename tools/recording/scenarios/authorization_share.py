@@ -2,9 +2,9 @@
 
 from kafkalet_conformance.access import DELETE, DESCRIBE, GROUPS, READ
 from kafkalet_conformance.building import ScenarioBuilder, Step, batch
+from kafkalet_conformance.shares import ACCEPT, GONE, M, Share, of
 from tools.recording.definitions import SHARE_GROUPS, Scenarios
 from tools.recording.rights import Rights, as_user, names_of_kinds, of_kinds, together_and_alone
-from tools.recording.shares import ACCEPT, GONE, M, Share, of
 
 scenario = Scenarios("authorization", SHARE_GROUPS, acl=True, ShareFetch=1)
 

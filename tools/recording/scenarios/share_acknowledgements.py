@@ -1,8 +1,7 @@
 """Acknowledgements of records in share groups (KIP-932, KIP-1222): types, batches, redelivery and its limits."""
 
 from kafkalet_conformance.building import ScenarioBuilder, Step, batch
-from tools.recording.definitions import SHARE_GROUPS, Scenarios
-from tools.recording.shares import (
+from kafkalet_conformance.shares import (
     ACCEPT,
     BY_RECORD_LIMIT,
     GAP,
@@ -17,6 +16,7 @@ from tools.recording.shares import (
     part,
     parts,
 )
+from tools.recording.definitions import SHARE_GROUPS, Scenarios
 
 from .share_acquisition import FIVE, in_group
 

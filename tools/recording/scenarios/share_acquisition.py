@@ -1,8 +1,8 @@
 """Which records ShareFetch acquires (KIP-932, KIP-1206): limits in records and bytes, batches, modes, and waiting."""
 
 from kafkalet_conformance.building import ScenarioBuilder, Step, batch, filled
+from kafkalet_conformance.shares import ACCEPT, BY_BATCH, BY_RECORD_LIMIT, OPEN, RELEASE, M, N, Reader, Share, of, parts
 from tools.recording.definitions import SHARE_GROUPS, Scenarios
-from tools.recording.shares import ACCEPT, BY_BATCH, BY_RECORD_LIMIT, OPEN, RELEASE, M, N, Reader, Share, of, parts
 
 scenario = Scenarios("share_groups", SHARE_GROUPS, ShareFetch=1)
 

@@ -1,8 +1,8 @@
 """Configurations of share groups (KIP-932), of groups and of the broker."""
 
 from kafkalet_conformance.building import ScenarioBuilder, Step, batch
+from kafkalet_conformance.shares import ACCEPT, GROUP_RESOURCE, M, Reader, Share, of
 from tools.recording.definitions import SHARE_GROUPS, Scenarios
-from tools.recording.shares import ACCEPT, GROUP_RESOURCE, M, Reader, Share, of
 
 from .configurations import DELETE, SET, alter, describe, resource, wait_for_config
 from .features import SAFE, UPGRADE, change, finalized

@@ -1,8 +1,8 @@
 """Share groups and streams groups in a cluster of several brokers: requests to a broker that is not responsible."""
 
 from kafkalet_conformance.building import ScenarioBuilder, Step, batch
+from kafkalet_conformance.shares import ACCEPT, GROUP_RESOURCE, STATE, M, of
 from tools.recording.definitions import KAFKA_4_4, SHARE_GROUPS, Scenarios
-from tools.recording.shares import ACCEPT, GROUP_RESOURCE, STATE, M, of
 
 from .coordinators import ELSEWHERE, THERE, find_coordinator
 from .several_brokers import lead, write

@@ -1,8 +1,8 @@
 """Dead-letter topics of share groups (KIP-1191): which records are written to them, and with which headers."""
 
 from kafkalet_conformance.building import NO_RETENTION, ScenarioBuilder, Step, at, batch, record
+from kafkalet_conformance.shares import ACCEPT, GROUP_RESOURCE, REJECT, RELEASE, M, Reader, Share, of
 from tools.recording.definitions import KAFKA_4_4, Scenarios
-from tools.recording.shares import ACCEPT, GROUP_RESOURCE, REJECT, RELEASE, M, Reader, Share, of
 
 from .configurations import SET, alter
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from kafkalet_conformance.building import UNKNOWN_TOPIC_ID, ScenarioBuilder, batch
+from kafkalet_conformance.shares import ACCEPT, GONE, OPEN, REJECT, RELEASE, M, N, Share, of
 from tools.recording.definitions import SHARE_GROUPS, Scenarios
-from tools.recording.shares import ACCEPT, GONE, OPEN, REJECT, RELEASE, M, N, Share, of
 
 scenario = Scenarios("share_groups", SHARE_GROUPS)
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from kafkalet_conformance.building import ScenarioBuilder, Step, protocols
+from kafkalet_conformance.shares import GONE, M, N, Reader, Share, of
 from tools.recording.definitions import SHARE_GROUPS, Scenarios
-from tools.recording.shares import GONE, M, N, Reader, Share, of
 
 scenario = Scenarios("share_groups", SHARE_GROUPS, ShareGroupHeartbeat=1)
 

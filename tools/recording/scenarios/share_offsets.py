@@ -3,8 +3,8 @@
 from typing import Any
 
 from kafkalet_conformance.building import ScenarioBuilder, batch
+from kafkalet_conformance.shares import ACCEPT, RELEASE, M, Reader, Share, of
 from tools.recording.definitions import SHARE_GROUPS, Scenarios
-from tools.recording.shares import ACCEPT, RELEASE, M, Reader, Share, of
 
 from .share_acquisition import FIVE
 

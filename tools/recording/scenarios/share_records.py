@@ -1,8 +1,8 @@
 """What share groups read (KIP-932): where they begin, transactions, and logs whose beginning is deleted."""
 
 from kafkalet_conformance.building import T0, ScenarioBuilder, at, batch, record
+from kafkalet_conformance.shares import ACCEPT, BY_RECORD_LIMIT, GAP, RELEASE, M, N, Reader, Share, of, parts
 from tools.recording.definitions import SHARE_GROUPS, Scenarios
-from tools.recording.shares import ACCEPT, BY_RECORD_LIMIT, GAP, RELEASE, M, N, Reader, Share, of, parts
 
 from .share_acquisition import FIVE, in_group
 

@@ -1,8 +1,8 @@
 """Share sessions (KIP-932): their epochs, their partitions, and what each response contains."""
 
 from kafkalet_conformance.building import UNKNOWN_TOPIC_ID, ScenarioBuilder, batch
+from kafkalet_conformance.shares import ACCEPT, GONE, OPEN, M, N, Reader, Share, of, part, parts
 from tools.recording.definitions import SHARE_GROUPS, Scenarios
-from tools.recording.shares import ACCEPT, GONE, OPEN, M, N, Reader, Share, of, part, parts
 
 scenario = Scenarios("share_groups", SHARE_GROUPS, ShareFetch=1)
 

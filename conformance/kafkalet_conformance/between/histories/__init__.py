@@ -19,6 +19,7 @@ from . import (
     groups,
     logs,
     rights,
+    shares,
     transactions,
     waiting,
 )
@@ -56,6 +57,9 @@ GROUPS = {
     "groups": Group(groups.groups),
     "offsets": Group(groups.offsets),
     "consumers": Group(consumers.consumers),
+    "share_deliveries": Group(shares.deliveries),
+    "share_members": Group(shares.members),
+    "share_locks": Group(shares.locks, every=10),
     "quotas": Group(credentials.quotas),
     "scram": Group(credentials.scram),
     "tokens": Group(credentials.tokens),

@@ -25,11 +25,13 @@ def table(given_batches: list[StateBatch], start_offset: int) -> dict[int, tuple
     return found
 
 
-@given(st.lists(batches(), max_size=6), st.lists(batches(), max_size=6), st.integers(UNINITIALIZED, 35))
+@given(st.lists(batches(), max_size=6), st.lists(batches(), max_size=6), st.integers(UNINITIALIZED, 35), st.booleans())
 def test_higher_delivery_count_wins_and_then_higher_state(
-    stored: list[StateBatch], changes: list[StateBatch], start_offset: int
+    stored: list[StateBatch], changes: list[StateBatch], start_offset: int, merges_all: bool
 ) -> None:
-    assert table(list(combined(stored, changes, start_offset)), 0) == table([*stored, *changes], start_offset)
+    assert table(list(combined(stored, changes, start_offset, merges_all)), 0) == table(
+        [*stored, *changes], start_offset
+    )
 
 
 @given(st.lists(batches(), max_size=6), st.lists(batches(), max_size=6))
@@ -38,6 +40,15 @@ def test_combined_batches_are_sorted_and_merged(stored: list[StateBatch], change
     for before, after in itertools.pairwise(found):
         assert before.last_offset < after.first_offset
         assert before.last_offset + 1 < after.first_offset or before[2:] != after[2:]
+
+
+def test_batches_that_result_from_overlapping_ones_are_merged_since_kafka_4_4() -> None:
+    stored, released = [StateBatch(9, 24, 0, 2), StateBatch(25, 25, 0, 2)], [StateBatch(24, 24, 4, 2)]
+    once = combined(stored, [*released, StateBatch(22, 22, 0, 1)], UNINITIALIZED, merges_all=False)
+    assert once == (StateBatch(9, 23, 0, 2), StateBatch(24, 24, 4, 2), StateBatch(25, 25, 0, 2))
+    overlapping = [StateBatch(0, 9, 0, 1), StateBatch(5, 9, 0, 2)], [StateBatch(0, 4, 0, 2)]
+    assert combined(*overlapping, UNINITIALIZED, merges_all=False) == (StateBatch(0, 4, 0, 2), StateBatch(5, 9, 0, 2))
+    assert combined(*overlapping, UNINITIALIZED) == (StateBatch(0, 9, 0, 2),)
 
 
 def test_batches_below_the_start_offset_are_dropped_and_one_that_contains_it_is_cut() -> None:

@@ -78,6 +78,13 @@ def test_the_first_batch_is_returned_even_if_it_is_too_large(group: Jobs) -> Non
     assert group.member().fetch(max_bytes=1) == [(0, 2, 1)]
 
 
+def test_the_beginning_of_the_next_batch_is_returned_even_if_it_is_shorter_than_a_header(group: Jobs) -> None:
+    group.write(3, 3)
+    member = group.member()
+    assert member.fetch(max_bytes=len(batch(*[b"v"] * 3)) + 8) == [(0, 2, 1)]
+    assert partition_of(member.last)["records"][1:] == [{"partial_bytes": 8}]
+
+
 def test_many_small_batches_are_read_as_far_as_they_are_acquired(group: Jobs) -> None:
     for _ in range(30):
         group.wire.produce(bytes(batch(b"v" * 20_000)))

@@ -73,3 +73,9 @@ def test_a_state_that_was_reset_is_read_again(group: Jobs) -> None:
 def test_a_state_that_was_never_initialized_is_an_error_after_the_wait(group: Jobs) -> None:
     answer = group.member().request(group_id="others", max_wait_ms=50)
     assert answer["responses"][0]["partitions"][0]["error_code"] == Code.UNKNOWN_SERVER_ERROR
+
+
+def test_share_partition_that_could_not_be_loaded_is_dropped_although_no_fetch_waits_for_it(group: Jobs) -> None:
+    member = group.member()
+    member.request(group_id="others", max_wait_ms=0)
+    assert member.acknowledge((0, 0, ACCEPT), group_id="others") is Code.UNKNOWN_TOPIC_OR_PARTITION

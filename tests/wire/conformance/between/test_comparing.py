@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import kafkalet
+from kafkalet.clock import ManualClock
 from kafkalet.commands.command_line import UsageError
 from kafkalet_conformance.between.comparing import Comparer, common_versions
 from kafkalet_conformance.commands.conform import main
@@ -131,6 +132,20 @@ def test_two_clusters_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture
     printed = capsys.readouterr().out
     assert "6 histories" in printed
     assert "not performed" not in printed
+
+
+def test_share_groups_of_two_brokers_are_compared(tmp_path: Path) -> None:
+    clocks = ManualClock(), ManualClock()
+    with (
+        kafkalet.Broker(version="4.4", clock=clocks[0]) as one,
+        kafkalet.Broker(version="4.4", clock=clocks[1]) as other,
+    ):
+        first, second = (
+            Target(broker.bootstrap_servers, clock=clock) for broker, clock in zip((one, other), clocks, strict=True)
+        )
+        done = Comparer(first, second, "4.4", tmp_path).run(["share_deliveries", "share_members", "share_locks"], 2, 60)
+    assert (done.histories.total(), done.kinds, done.not_performed) == (5, {}, {})
+    assert {"records delivered again", "duplicate entries in a request"} <= done.coverage.states.keys()
 
 
 def test_broker_is_restarted_with_the_given_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -137,8 +137,8 @@ class Reader:
         self.acknowledge(case, *topics, **more)
 
 
-Acknowledged = tuple[int, int, int | Sequence[int]]
-"""First offset, last offset, and the type for all records, or one type for each."""
+Acknowledged = tuple[int | str, int | str, int | Sequence[int]]
+"""First offset, last offset, and the type for all records, or one type for each. A name may stand for an offset."""
 
 
 def of(topic: str, *acknowledged: Acknowledged, partition: int = 0) -> Step:

@@ -1,8 +1,8 @@
-"""`tools.recording.shares`: the requests of the members of a share group."""
+"""`kafkalet_conformance.shares`: the requests of the members of a share group."""
 
 from kafkalet_conformance.building import ScenarioBuilder
 from kafkalet_conformance.notation.messages import APIS
-from tools.recording.shares import ACCEPT, GONE, OPEN, RELEASE, M, Reader, Share, of, parts
+from kafkalet_conformance.shares import ACCEPT, GONE, OPEN, RELEASE, M, Reader, Share, of, parts
 
 VERSIONS = {int(APIS[api]): (1, 2) for api in ("ShareFetch", "ShareAcknowledge")}
 
