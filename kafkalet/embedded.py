@@ -48,6 +48,7 @@ class EmbeddedCluster:
         config: BrokerProperties | None = None,
         topics: Topics = (),
         version: str = NEWEST,
+        features: Mapping[str, int] | None = None,
         clock: Clock | None = None,
         tls: bool = False,
         users: Mapping[str, str] | None = None,
@@ -99,6 +100,10 @@ class EmbeddedCluster:
             topics=checked_topics(topics),
             clock=clock or self._default_clock(),
         )
+        if features:
+            from kafkalet.broker.cluster.features import levels_of_new_cluster
+
+            self._server.feature_levels = levels_of_new_cluster(release, features)
         if read_only:
             self._make_read_only()
         if short_forms is not None:

@@ -95,6 +95,8 @@ class Server:
     # Options, which are set before the start
     cluster_id: str | None = None
     """The cluster id of a new data directory, or None for a random one."""
+    feature_levels: Mapping[str, int] = {}
+    """The levels of features in a new data directory, if they are not those of the release."""
     file_system: FileSystem = DISK
     """The file system of the data directory. Tests replace it to simulate broken disks."""
     is_read_only = False
@@ -545,6 +547,7 @@ class Server:
         self.controller.all_directories_failed = lambda: self.all_directories_failed()
         if loaded.is_new:
             self.metadata.broker_config[None] = self.config.cluster_wide_at_first()
+            self.metadata.feature_levels = dict(self.feature_levels)
         check_config(loaded.image, self.config, store.file)
         self.config.reconfigure(self.metadata.broker_config.get(None, {}), {})
         if self.short_forms is not None:

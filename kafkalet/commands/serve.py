@@ -79,6 +79,7 @@ SERVE_OPTIONS = (
     ),
     Option("--brokers", "N", "number of brokers, on consecutive ports (1)"),
     Option("--topic", "NAME[:PARTITIONS[:KEY=VALUE,...]]", "create a topic if it does not exist; repeatable", True),
+    Option("--feature", "NAME=LEVEL", "level of a feature in a new cluster: metadata.version=20; repeatable", True),
     Option("--set", "[ID:]KEY=VALUE", "set a property, by its Kafka name, of all brokers or of one; repeatable", True),
     Option("--config", "FILE", "read broker properties from a server.properties file; repeatable", True),
     Option("--data-dir", "DIR", "directory that keeps the data (a temporary one, removed on exit); repeatable", True),
@@ -141,6 +142,7 @@ class Serve(NamedTuple):
     """The data directories; none for a temporary one, or for those in the properties."""
     read_only: bool
     kafka_version: str
+    features: dict[str, int]
     log_level: str
     loads: list[tuple[str, str]]
     key: str | None
@@ -184,6 +186,7 @@ class Serve(NamedTuple):
             data_dirs=given.get("data-dir", []),
             read_only="read-only" in last,
             kafka_version=last.get("kafka-version", NEWEST),
+            features=dict(map(_feature, given.get("feature", []))),
             log_level=level,
             loads=[split("--load", "TOPIC=FILE", text) for text in given.get("load", [])],
             key=last.get("key"),
@@ -246,6 +249,13 @@ def _topics(texts: Sequence[str]) -> list[NewTopic]:
             raise UsageError(f"--topic {text}: topic {topic.name} is given twice; name each topic once")
         topics[topic.name] = topic
     return list(topics.values())
+
+
+def _feature(text: str) -> tuple[str, int]:
+    name, level = split("--feature", "NAME=LEVEL", text)
+    if not level.isdecimal():
+        raise UsageError(f"--feature {text}: expected a number as the level")
+    return name, int(level)
 
 
 def _properties(given: Mapping[str, list[str]]) -> tuple[dict[str, str], dict[int, dict[str, str]]]:
@@ -367,6 +377,7 @@ def serve(options: Serve, starter: Starter) -> int:
             config=config,
             topics=options.topics,
             version=options.kafka_version,
+            features=options.features,
             **_security(options.security),
         )
     except ValueError as error:

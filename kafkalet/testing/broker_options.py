@@ -30,6 +30,7 @@ class ClusterOptions(TypedDict, total=False):
     config: BrokerProperties | None
     topics: Topics
     version: str
+    features: Mapping[str, int] | None
     clock: Clock | None
     tls: bool
     users: Mapping[str, str] | None

@@ -68,6 +68,8 @@ class Cluster(EmbeddedCluster):
       `{"orders": 6, "payments": {"partitions": 3, "config": {"cleanup.policy": "compact"}}}`.
     * `version` (str, "newest"): the release to emulate, such as "3.9" or "4.4". "newest" accepts every version of every
       API.
+    * `features` (dict, None): the levels of features in a new cluster, as in `{"metadata.version": 20}`. By default, it
+      has those of the release. Those of other features depend on that of `metadata.version`, as in Kafka.
     * `clock` (clock, None): the source of time. The default is a new `kafkalet.Clock`, which shows real time and can be
       advanced. `kafkalet.Clock.frozen()` stands still until it is advanced.
     * `tls` (bool, False): True creates certificates, and the brokers listen with TLS unless `config` has other

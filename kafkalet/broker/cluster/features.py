@@ -14,6 +14,7 @@ from enum import IntEnum
 from functools import cache
 from typing import NamedTuple
 
+from kafkalet.broker import arguments
 from kafkalet.broker.config.release import Release
 from kafkalet.protocol.errors import Code, KafkaError
 
@@ -80,6 +81,16 @@ _LEAST_METADATA = 4
 """The lowest level of metadata.version that supports features (3.3-IV0)."""
 
 
+_SINCE_METADATA = {
+    "group.version": (22,),
+    "transaction.version": (24, 24),
+    ELIGIBLE_LEADERS: (26,),
+    "share.version": (28, 31),
+    "streams.version": (29,),
+}
+"""The levels of metadata.version from which on a new cluster has the levels 1 and 2 of another feature by default."""
+
+
 class UpgradeType(IntEnum):
     """The upgrade type of a change. Before version 1 of UpdateFeatures, every change is an UPGRADE."""
 
@@ -97,6 +108,30 @@ def every_level(enabled: Mapping[str, int]) -> dict[str, int]:
     """Return the level of every feature in a cluster in which only these features are enabled."""
     known = {feature.name for features in _BY_RELEASE.values() for feature in features}
     return {**dict.fromkeys(sorted(known), 0), **enabled}
+
+
+def levels_of_new_cluster(release: Release, given: Mapping[str, int]) -> dict[str, int]:
+    """Return the levels of a cluster that is formatted with the levels in `given`.
+
+    The defaults of the others depend on metadata.version (org.apache.kafka.metadata.storage.Formatter). Raises
+    ValueError.
+    """
+    supported = _by_name(release.version[:2])
+    for name, level in given.items():
+        if name not in supported:
+            raise ValueError(f"Kafka {release.name} has no feature {name}; it has {', '.join(supported) or 'none'}")
+        if not supported[name].lowest <= arguments.number(f"the level of {name}", level) <= supported[name].highest:
+            of = supported[name]
+            raise ValueError(f"{name}={level}: Kafka {release.name} supports the levels {of.lowest} to {of.highest}")
+    metadata_version = given.get("metadata.version")
+    if metadata_version is None:
+        return dict(given)
+    defaults = {
+        name: min(supported[name].finalized, sum(metadata_version >= least for least in since))
+        for name, since in _SINCE_METADATA.items()
+        if name in supported
+    }
+    return {**defaults, **given}
 
 
 class Features:

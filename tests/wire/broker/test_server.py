@@ -112,6 +112,16 @@ def test_brokers_can_have_different_racks() -> None:
         kafkalet.Cluster(2, racks=["a"])
 
 
+def test_cluster_keeps_the_feature_levels_that_it_was_created_with(tmp_path: Path) -> None:
+    for features in ({"metadata.version": 21}, {"metadata.version": 25}, None):
+        with kafkalet.Broker(version="4.4", data_dir=tmp_path, features=features) as broker:
+            wire = Wire(broker)
+            client = {"client_software_name": "a", "client_software_version": "1"}
+            [finalized] = wire.ask(1, "ApiVersions", 4, client)["finalized_features"]
+            assert (finalized["name"], finalized["max_version_level"]) == ("metadata.version", 21)
+            wire.forget(1)
+
+
 @pytest.mark.parametrize("name", ["node.id", "broker.id"])
 def test_node_id_property_sets_id_of_first_broker(name: str) -> None:
     with kafkalet.Broker(config={name: "0"}) as broker:

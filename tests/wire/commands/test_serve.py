@@ -39,6 +39,7 @@ def parsed(*arguments: str) -> Serve:
         (["--data_dir", "1"], "unknown option --data_dir; did you mean --data-dir?"),
         (["--key-col", "1"], "unknown option --key-col; did you mean --key?"),
         (["nope"], "unknown argument nope; see kafkalet serve --help"),
+        (["--feature", "metadata.version=3.7"], "--feature metadata.version=3.7: expected a number as the level"),
         (["--listen"], "--listen needs a value: --listen [PROTOCOL://]HOST:PORT"),
         (["--listen", "--brokers", "3"], "--listen needs a value: --listen [PROTOCOL://]HOST:PORT"),
         (["--brokers", "1", "--brokers", "2"], "--brokers is given twice; it takes one value"),
@@ -127,6 +128,17 @@ def test_property_with_a_broker_id_is_that_of_one_broker() -> None:
     options = parsed("--set", "broker.rack=a", "--set", "2:broker.rack=b:c", "--set", "2:message.max.bytes=5")
     assert options.properties == {"broker.rack": "a"}
     assert options.own_properties == {2: {"broker.rack": "b:c", "message.max.bytes": "5"}}
+
+
+def test_feature_options_have_levels() -> None:
+    options = parsed("--feature", "metadata.version=20", "--feature", "share.version=0")
+    assert options.features == {"metadata.version": 20, "share.version": 0}
+
+
+def test_unsupported_feature_level_is_a_usage_error() -> None:
+    done = run("serve", "--listen", "127.0.0.1:0", "--kafka-version", "4.4", "--feature", "metadata.version=6")
+    assert done.returncode == 2
+    assert "metadata.version=6: Kafka 4.4 supports the levels 7 to 33" in done.stderr
 
 
 def test_listeners_of_a_properties_file_apply_unless_listen_is_given(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafkalet.broker.cluster.features import Features, UpgradeType
+from kafkalet.broker.cluster.features import ELIGIBLE_LEADERS, Features, UpgradeType, levels_of_new_cluster
 from kafkalet.broker.cluster.metadata import MetadataImage
 from kafkalet.broker.config.release import Release
 from kafkalet.protocol.errors import Code, KafkaError
@@ -33,6 +33,51 @@ def test_metadata_version_never_decreases_between_releases() -> None:
     ]
     assert levels
     assert levels == sorted(levels)
+
+
+@pytest.mark.parametrize(
+    ("release", "level", "enabled"),
+    [
+        ("4.4", 21, {}),
+        ("4.4", 23, {"group.version": 1}),
+        ("4.4", 25, {"group.version": 1, TRANSACTION: 2}),
+        (
+            "4.4",
+            30,
+            {"group.version": 1, TRANSACTION: 2, ELIGIBLE_LEADERS: 1, "share.version": 1, "streams.version": 1},
+        ),
+        ("4.1", 27, {"group.version": 1, TRANSACTION: 2, ELIGIBLE_LEADERS: 1}),
+        ("3.9", 14, {}),
+    ],
+)
+def test_levels_of_new_cluster_depend_on_its_metadata_version(
+    release: str, level: int, enabled: dict[str, int]
+) -> None:
+    """A feature is enabled from the metadata version that its class names, as GroupVersion.GV_1."""
+    image = MetadataImage("")
+    image.feature_levels = levels_of_new_cluster(Release.of(release), {"metadata.version": level})
+    assert dict(features_of(release, image).finalized()) == {**enabled, "metadata.version": level}
+
+
+def test_given_level_takes_precedence_over_that_of_metadata_version() -> None:
+    assert levels_of_new_cluster(Release.of("4.0"), {"metadata.version": 21, "group.version": 1}) == {
+        "metadata.version": 21,
+        "group.version": 1,
+        TRANSACTION: 0,
+        ELIGIBLE_LEADERS: 0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "level", "message"),
+    [
+        ("metadata.version", 6, "metadata.version=6: Kafka 4.4 supports the levels 7 to 33"),
+        ("group.versions", 1, "Kafka 4.4 has no feature group.versions; it has group.version, kraft.version"),
+    ],
+)
+def test_unsupported_levels_are_refused(name: str, level: int, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        levels_of_new_cluster(Release.of("4.4"), {name: level})
 
 
 def test_disabled_feature_is_not_finalized() -> None:
