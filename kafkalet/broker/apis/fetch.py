@@ -313,7 +313,7 @@ class _Fetch:
             limits.max_wait_ms,
             lambda: then() if self._enough(limits, found) else None,
             then,
-            may_hurry=True,
+            may_hurry=not self.context.node.config.kafkalet_closing_fetch_wait,
         )
         return waiting
 

@@ -122,6 +122,9 @@ class BrokerProperties:
     # fetching
     fetch_max_bytes = integer("fetch.max.bytes", 55 << 20, "Maximum number of bytes in a Fetch response.",
         least=1024)
+    kafkalet_closing_fetch_wait = boolean("kafkalet.closing.fetch.wait", False,
+        "Lets the waiting Fetch of a consumer that closes wait for its maximum time. It is not a property of Kafka, "
+        "which always waits.", is_hidden=True)
     max_incremental_fetch_session_cache_slots = integer("max.incremental.fetch.session.cache.slots", 1000,
         "Maximum number of incremental fetch sessions.", least=0)
     max_request_partition_size_limit = integer("max.request.partition.size.limit", 2000,

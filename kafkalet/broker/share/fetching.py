@@ -103,7 +103,7 @@ class ShareFetch:
             limits.max_wait_ms,
             self._try,
             self._take,
-            may_hurry=True,
+            may_hurry=not self._shares.node.config.kafkalet_closing_fetch_wait,
         )
 
     def _acquirable(self) -> list[tuple[Place, OpenSharePartition, SharePartition]]:

@@ -415,6 +415,19 @@ def test_end_of_a_session_completes_the_waiting_fetch_before_it(still: Wire) -> 
     assert (ended["error_code"], ended["session_id"], ended["responses"]) == (Code.NONE, 0, [])
 
 
+def test_end_of_a_session_does_not_complete_the_fetch_if_closing_fetches_wait() -> None:
+    clock = ManualClock()
+    with on_the_wire(clock=clock, config={"kafkalet.closing.fetch.wait": True}) as wire:
+        connection, sent, session_id = waiting_in_session(wire)
+        ends = {"session_id": session_id, "session_epoch": -1, "topics": []}
+        end = connection.send("Fetch", 12, {**wire.fetch_body(), **ends})
+        wire.ask("ApiVersions", 0, {})  # the broker has handled what it received before
+        assert len(wire.cluster._server.nodes[1].purgatory) == 1
+        wire.cluster._server.call(lambda: clock.advance(seconds=60))
+        assert connection.receive(sent, 5)["session_id"] == session_id
+        assert connection.receive(end, 5)["session_id"] == 0
+
+
 def test_other_request_does_not_complete_the_waiting_fetch_before_it(still: Wire) -> None:
     connection, sent, _ = waiting_in_session(still)
     versions = connection.send("ApiVersions", 0, {})
