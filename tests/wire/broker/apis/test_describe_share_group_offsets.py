@@ -28,10 +28,11 @@ def test_lag_is_not_returned_before_version_1() -> None:
         assert "lag" not in topic["partitions"][0]
 
 
-def test_unknown_topic_and_group_have_no_offsets() -> None:
+def test_unknown_topic_partition_and_group_have_no_offsets() -> None:
     with jobs() as group:
-        [topic] = group.offsets({"topic_name": "none", "partitions": [0]})["topics"]
-        assert [each["start_offset"] for each in topic["partitions"]] == [-1]
+        for unknown in ({"topic_name": "none", "partitions": [0]}, {"topic_name": "t", "partitions": [2]}):
+            [topic] = group.offsets(unknown)["topics"]
+            assert [each["start_offset"] for each in topic["partitions"]] == [-1]
         [topic] = group.offsets({"topic_name": "t", "partitions": [0]}, group_id="other")["topics"]
         assert [each["start_offset"] for each in topic["partitions"]] == [-1]
         assert group.offsets(group_id="other")["topics"] == []

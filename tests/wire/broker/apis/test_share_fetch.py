@@ -7,6 +7,7 @@ import pytest
 from kafkalet.clock import ManualClock
 from kafkalet.protocol.errors import Code
 from tests.wire.broker.share.members import ACCEPT, REJECT, RELEASE, RENEW, Jobs, jobs, partition_of
+from tests.wire.brokers import batch
 
 LIMITS = ("max_bytes", "min_bytes", "max_records", "max_wait_ms")
 NO_LIMITS = dict.fromkeys(LIMITS, 0)
@@ -186,3 +187,22 @@ def test_too_many_sessions_are_refused() -> None:
     with jobs(config={"group.share.max.share.sessions": "1"}) as group:
         group.member("alice").fetch()
         assert group.member("bob").request()["error_code"] == Code.SHARE_SESSION_LIMIT_REACHED
+
+
+def test_a_fetch_over_the_quota_gets_nothing_but_has_acquired_its_record() -> None:
+    clock = ManualClock()
+    with jobs(clock=clock) as group:
+        entity = [{"entity_type": "client-id", "entity_name": "conformance"}]
+        quota = {"key": "consumer_byte_rate", "value": 10_000.0, "remove": False}
+        group.wire.ask("AlterClientQuotas", 1, {"entries": [{"entity": entity, "ops": [quota]}]})
+        for _ in range(6):
+            group.wire.produce(batch(b"x" * 20_000, time=0))
+        member = group.member()
+        for offset in range(4):
+            assert member.fetch(max_records=1) == [(offset, offset, 1)]
+            assert member.last["throttle_time_ms"] == 0
+        refused = member.request(max_records=1)
+        assert (refused["error_code"], refused["responses"], refused["acquisition_lock_timeout_ms"]) == (0, [], 30_000)
+        assert 0 < refused["throttle_time_ms"] < 100, "100,500 bytes in ten seconds exceed the quota by half a percent"
+        clock.advance(milliseconds=100)
+        assert member.acknowledge((0, 4, ACCEPT)) is Code.NONE

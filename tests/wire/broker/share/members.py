@@ -132,6 +132,13 @@ class Jobs:
         state = self.call(lambda: finish(self.state.summary(*self.key())))
         return state.start_offset, [tuple(each) for each in state.batches]
 
+    def start_offset(self) -> int:
+        """Return the start offset of partition 0 in memory; the stored one follows with the next change."""
+        opened = self.call(lambda: self.cluster._server.brokers[1].shares.find(self.key()))
+        assert opened is not None
+        assert opened.state is not None
+        return opened.state.start_offset
+
     def member(self, member_id: str = "alice") -> Member:
         return Member(self, member_id)
 

@@ -133,6 +133,36 @@ class TestDeletedRecords:
         assert member.acknowledge((0, 9, ACCEPT)) is Code.NONE
 
 
+class TestCompaction:
+    @pytest.fixture
+    def compacted(self) -> Iterator[Jobs]:
+        """A group that reads a log with the keys a, b, a, c."""
+        with jobs(topic_config={"cleanup.policy": "compact"}) as group:
+            for key in (b"a", b"b", b"a", b"c"):
+                group.cluster.topic("t").send(b"v", key=key)
+            yield group
+
+    def compact(self, group: Jobs) -> None:
+        """Remove offset 0, which has the same key as offset 2."""
+        group.cluster.run_cleaner(roll=True)
+        assert [record.offset for record in group.cluster.topic("t").records()] == [1, 2, 3]
+
+    def test_removed_records_are_not_acquired(self, compacted: Jobs) -> None:
+        self.compact(compacted)
+        assert compacted.member().fetch() == [(1, 3, 1)]
+
+    def test_released_records_that_were_removed_are_done(self, compacted: Jobs) -> None:
+        member = compacted.member()
+        assert member.fetch() == [(0, 3, 1)]
+        assert member.acknowledge((0, 0, RELEASE), (1, 3, ACCEPT)) is Code.NONE
+        self.compact(compacted)
+        assert member.fetch() == []
+        compacted.cluster.topic("t").send(b"v", key=b"d")
+        assert member.fetch() == [(4, 4, 1)]
+        assert member.acknowledge((4, 4, ACCEPT)) is Code.NONE
+        assert compacted.start_offset() == 5
+
+
 class TestTransactions:
     @pytest.fixture
     def committed(self, group: Jobs) -> Jobs:
