@@ -161,8 +161,7 @@ class ApacheKafka:
         for attempt in range(10):
             self._launch_broker(node_id)
             try:
-                self._wait(self._answers)
-                self._wait(lambda: _accepts(self.ports[node_id - 1]))
+                self._wait(lambda: node_id in self._listed() and _accepts(self.ports[node_id - 1]))
                 return
             except RuntimeError:
                 if self.kraft or attempt == 9:
@@ -252,11 +251,14 @@ class ApacheKafka:
         self.processes[node] = process
 
     def _answers(self) -> bool:
+        return self._listed() == self.processes.keys() - {0}
+
+    def _listed(self) -> set[int]:
+        """Return the brokers that are running and not fenced, according to the first one."""
         host, _, port = self.bootstrap_servers.rpartition(":")
         connection = Connection(host, int(port), "admin" if self.acl else None, timeout_s=5)
         try:
-            found = {broker["node_id"] for broker in connection.ask("Metadata", 4, {"topics": []})["brokers"]}
-            return found == self.processes.keys() - {0}
+            return {broker["node_id"] for broker in connection.ask("Metadata", 4, {"topics": []})["brokers"]}
         finally:
             connection.close()
 

@@ -107,6 +107,8 @@ def lacks(group: str, first: Target, second: Target, acl: bool) -> str:
         return f"clusters of at least {needs.brokers} brokers"
     if needs.restart and not (first.restart and second.restart):
         return "a command that restarts a broker: add --restart"
+    if needs.faults and not (first.brokers and second.brokers):
+        return "a command that stops and starts brokers: add --control"
     return ""
 
 

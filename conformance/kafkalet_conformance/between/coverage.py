@@ -48,7 +48,7 @@ STATES: dict[str, Callable[[Any], bool]] = {
 """States that a response shows."""
 MARKED = (
     "a compacted log", "a log shortened by retention", "small segments", "several waiting requests",
-    "duplicate entries in a request", "an election", "a reassignment", "a restart", "SCRAM credentials",
+    "duplicate entries in a request", "an election", "a reassignment", "a restart", "a fault", "SCRAM credentials",
     "quotas", "delegation tokens",
 )  # fmt: skip
 """States that a history announces with a step `note` that has `state`."""

@@ -23,7 +23,7 @@ from kafkalet_conformance.between.comparing import (
 from kafkalet_conformance.between.histories import GROUPS
 from kafkalet_conformance.between.pair import Versions
 from kafkalet_conformance.between.progress import progress_on
-from kafkalet_conformance.between.restarting import restart
+from kafkalet_conformance.between.restarting import Control, restart
 from kafkalet_conformance.judging.nearest import nearest
 from kafkalet_conformance.playing.target import Target
 
@@ -49,6 +49,12 @@ OPTIONS = (
     Option("--groups", "NAME,...", "perform only these groups of histories (default: all that the brokers support)"),
     Option("--acl", "", "the brokers have SASL/PLAIN and an authorizer; perform histories of a user's rights"),
     Option("--restart", "COMMAND", "a command that restarts the broker whose HOST:PORT is appended to it"),
+    Option(
+        "--control",
+        "COMMAND",
+        "a command that does something to a broker; HOST:PORT, stop, kill, start, pause or resume, and the id of the "
+        "broker are appended to it",
+    ),
     Option("--minutes", "N", "stop after N minutes, such as 0.5 (default 10)"),
     Option("--out", "DIR", "the directory for the histories with differences (default differences)"),
     Option("--release", "RELEASE", "the Kafka release that both brokers emulate (default: the most similar one)"),
@@ -140,6 +146,8 @@ def target_of(address: str, given: dict[str, list[str]]) -> Target:
     target = reached(address, "acl" in given)
     if "restart" in given:
         target.restart = lambda: restart([*shlex.split(given["restart"][0]), address], target)
+    if "control" in given:
+        target.brokers = Control(shlex.split(given["control"][0]), address)
     return target
 
 

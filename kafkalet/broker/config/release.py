@@ -149,6 +149,8 @@ class Release:
         "A broker that verifies a transaction retries for a while if the coordinator returns CONCURRENT_TRANSACTIONS.")
     sends_transaction_versions = since(4, 2,
         "Markers of transaction version 2 are refused unless they have a new epoch (KIP-1228).")
+    skips_markers_without_leader = since(4, 3,
+        "A transaction ends without a marker in partitions that have no leader, and stays open there.")
 
     # Committed offsets
     deduplicates_fetched_offsets = until(4, 0,

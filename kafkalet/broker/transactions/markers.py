@@ -2,7 +2,8 @@
 
 If a leader has already seen a newer coordinator epoch or producer epoch, it refuses the marker. In that case this
 coordinator has been replaced, and it leaves the transaction to its successor. After any other error, the coordinator
-retries until it succeeds. Partitions that have been deleted need no marker.
+retries until it succeeds. Partitions that have been deleted need no marker. Since 4.3, Kafka takes partitions without a
+leader for deleted, so that the transaction stays open in them (KRaftMetadataCache.getPartitionLeaderEndpoint).
 
 Once all in-sync replicas of every partition have the marker, the completed transaction is appended to
 __transaction_state.
@@ -13,6 +14,7 @@ Source: kafka.coordinator.transaction.TransactionMarkerChannelManager, Transacti
 import logging
 from collections.abc import Callable
 
+from kafkalet.broker.cluster.metadata import NO_LEADER
 from kafkalet.broker.cluster.node import Node
 from kafkalet.broker.quoting import quoted
 from kafkalet.protocol.errors import Code
@@ -99,7 +101,8 @@ class Ending:
 
     async def _write(self, partition: TopicPartition) -> Code:
         state = self._node.metadata.partition(*partition)
-        if state is None:  # deleted
+        skips = self._node.release.skips_markers_without_leader
+        if state is None or (skips and state.leader == NO_LEADER):  # deleted, or taken for deleted
             return Code.NONE
         leader = self._leader(state.leader)
         return (

@@ -11,9 +11,8 @@ UNCLEAN = 1
 
 @scenario("KIP-16 KIP-966 Partition.maybeShrinkIsr", level="must")
 def follower_paused(ask: ScenarioBuilder) -> None:
-    """A follower that pauses stays in the ISR while there are no records to copy; after a record, the high watermark
-    stays until replica.lag.time.max.ms has removed the follower from the ISR, which it joins again when it has caught
-    up."""
+    """A follower that pauses stays in the ISR while there are no new records; after a record, the high watermark waits
+    until replica.lag.time.max.ms has removed the follower, which joins again later."""
     cluster = Cluster(ask)
     cluster.written(batch(10), at=2)
     cluster.log("before", 2, 1, high_watermark=1)
@@ -40,9 +39,8 @@ def follower_paused(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-966 Partition.maybeIncrementLeaderHW", level="must")
 def too_few_replicas(ask: ScenarioBuilder) -> None:
-    """With fewer in-sync replicas than min.insync.replicas, acks=all is refused before anything is appended. acks=1
-    appends; since eligible leader replicas exist, the high watermark stays, and replicas that have left the ISR may be
-    elected."""
+    """With fewer in-sync replicas than min.insync.replicas, acks=all is refused before anything is appended, while
+    acks=1 appends; where there are eligible leader replicas, the high watermark stays."""
     cluster = Cluster(ask, min_insync_replicas=2)
     cluster.written(batch(10), at=2)
     cluster.do("stop", 3)
@@ -72,9 +70,8 @@ def too_few_replicas(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-966 ReplicationControlManager.handleBrokerUncleanShutdown", level="must")
 def eligible_leaders(ask: ScenarioBuilder) -> None:
-    """If all in-sync replicas of a partition are lost one after the other, a replica that has stopped cleanly while the
-    ISR was smaller than min.insync.replicas leads when it comes back; without eligible leader replicas, only the last
-    in-sync replica does."""
+    """If all in-sync replicas are lost one after the other, a replica that has stopped cleanly while the ISR was
+    smaller than min.insync.replicas may lead; without eligible leader replicas, only the last one may."""
     cluster = Cluster(ask, (2, 3), min_insync_replicas=2)
     cluster.written(batch(10), at=2)
     cluster.log("before", 2, 3, high_watermark=1)
@@ -156,8 +153,8 @@ def after_divergence(cluster: Cluster) -> None:
 
 @scenario("KIP-101 KIP-279 KIP-460 ReplicationControlManager.electLeader", level="must")
 def unclean_election(ask: ScenarioBuilder) -> None:
-    """A partition whose in-sync replicas are gone has no leader until an unclean election is requested. The records
-    that the new leader never had are lost, and the old leader truncates them when it comes back."""
+    """A partition whose in-sync replicas are gone has no leader until an unclean election is requested; the
+    records that the new leader never had are lost, and the old leader truncates them when it comes back."""
     cluster = diverge(ask)
     cluster.wait(offline_replicas=[2])
     cluster.state("the other one is not in sync")
@@ -233,7 +230,7 @@ def reassignment_waits(ask: ScenarioBuilder) -> None:
 
 @scenario("KIP-841 KIP-966 ReplicationControlManager", level="must")
 def topics_without_a_broker(ask: ScenarioBuilder) -> None:
-    """While a broker is stopped, topics are created with replicas on it, deleted and configured. It finds all of that
+    """While a broker is stopped, topics are created with replicas on it, deleted and configured, which it finds
     when it starts."""
     cluster = Cluster(ask)
     other = Cluster(ask, (3, 2), "deleted")

@@ -188,8 +188,8 @@ def without_coordinator(ask: ScenarioBuilder, fault: str) -> None:
 
 @scenario("GroupCoordinatorService.onResignation GroupCoordinatorService.onElection", level="must")
 def group_coordinator_stopped(ask: ScenarioBuilder) -> None:
-    """If the coordinator of groups shuts down, the next replica of __consumer_offsets coordinates them. It knows
-    committed offsets and the members of stable groups; a rebalance in progress has to begin again."""
+    """If the coordinator of groups shuts down, the next replica of __consumer_offsets coordinates them and knows
+    committed offsets and the members of stable groups, but a rebalance in progress has to begin again."""
     without_coordinator(ask, "stop")
 
 
@@ -201,6 +201,6 @@ def group_coordinator_killed(ask: ScenarioBuilder) -> None:
 
 @scenario("GroupCoordinatorService.onResignation GroupCoordinatorService.onElection", level="must")
 def group_coordinator_paused(ask: ScenarioBuilder) -> None:
-    """A coordinator of groups that pauses for longer than its session is replaced. When it continues, it answers
+    """A coordinator of groups that pauses for longer than its session is replaced, and when it continues, it answers
     NOT_COORDINATOR, even to a JoinGroup that had been waiting."""
     without_coordinator(ask, "pause")

@@ -38,6 +38,8 @@ class Group(NamedTuple):
     """The least number of brokers of each cluster. With more than one, the histories name brokers by their ids."""
     restart: bool = False
     """Whether the histories restart a broker."""
+    faults: bool = False
+    """Whether the histories stop, kill and pause brokers."""
     every: int = 1
     """The group is performed once in so many turns, because its histories wait for tasks of the broker."""
 
@@ -69,6 +71,7 @@ GROUPS = {
     "elections": Group(clusters.elections, brokers=3),
     "reassignments": Group(clusters.reassignments, brokers=3),
     "restarts": Group(clusters.restarts, restart=True, every=4),
+    "faults": Group(clusters.faults, brokers=3, faults=True, every=4),
     "rights_on_groups": Group(rights.rights_on_groups, acl=True),
     "rights_on_topics": Group(rights.rights_on_topics, acl=True),
 }

@@ -1,14 +1,19 @@
-"""Histories of partitions with several replicas: elections, reassignments, and restarts of a broker."""
+"""Histories of partitions with several replicas: elections, reassignments, restarts and faults of brokers."""
 
 from typing import Any
 
 from kafkalet_conformance.building import MEBIBYTE, Step, one
+from kafkalet_conformance.playing.player import UNDONE_BY
 
 from .history import History
 from .logs import list_offsets, read_all
 
 WAIT_MS = 30_000
 PREFERRED, UNCLEAN = 0, 1
+FAULT_MS = 6000
+"""The time after a fault until the controllers have fenced the broker and the ISR has settled. It requires a
+broker.session.timeout.ms and replica.lag.time.max.ms of at most three seconds.
+"""
 
 
 def replicated(h: History) -> str:
@@ -85,11 +90,17 @@ def elect(h: History) -> None:
     topic, partition = h.dice.choice(h.places)
     replicas = h.dice.sample(list(h.nodes), h.of(2, 3))
     moved = {"name": topic, "partitions": [{"partition_index": partition, "replicas": replicas}]}
-    body: Step = {"topics": [moved], "timeout_ms": WAIT_MS}
+    body = {"topics": [moved], "timeout_ms": WAIT_MS}
     h.ask("AlterPartitionReassignments", h.version("AlterPartitionReassignments"), body)
     settle(h)
+    vote(h)
+
+
+def vote(h: History) -> None:
+    """Request an election."""
+    topic, partition = h.dice.choice(h.places)
     chosen = h.of([partition], [index for _, index in h.places], [partition, 9])
-    body = {"topic_partitions": [{"topic": topic, "partitions": chosen}], "timeout_ms": WAIT_MS}
+    body: Step = {"topic_partitions": [{"topic": topic, "partitions": chosen}], "timeout_ms": WAIT_MS}
     version = h.version("ElectLeaders")
     if version >= 1:
         body["election_type"] = h.of(PREFERRED, PREFERRED, PREFERRED, UNCLEAN)
@@ -143,6 +154,34 @@ def reassignments(h: History) -> None:
             (3, lambda: describe(h)),
         )
     describe(h)
+
+
+def faults(h: History) -> None:
+    """Stop, kill and pause brokers, and let them return. The first one, which may be the only controller, runs on."""
+    replicated(h)
+    every, away = list(h.nodes), dict[int, str]()
+    produce(h)
+    for _ in range(h.dice.randint(2, 4)):
+        if away and (len(away) == len(every) - 1 or h.chance(0.6)):
+            node = h.dice.choice(list(away))
+            h.broker(node, UNDONE_BY[away.pop(node)])
+        else:
+            node = h.dice.choice([node for node in every[1:] if node not in away])
+            away[node] = h.of(*UNDONE_BY)
+            h.broker(node, away[node])
+        h.step("sleep", ms=FAULT_MS)
+        h.reached("a fault")
+        h.nodes = [node for node in every if node not in away]
+        for _ in range(h.dice.randint(2, 6)):
+            h.weighted(
+                (5, lambda: produce(h)),
+                (4, lambda: fetch(h)),
+                (2, lambda: lookup(h)),
+                (2, lambda: epoch_end(h)),
+                (3, lambda: describe(h)),
+                (1, lambda: vote(h)),
+            )
+        describe(h)
 
 
 def restarts(h: History) -> None:

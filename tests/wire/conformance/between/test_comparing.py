@@ -10,9 +10,13 @@ import pytest
 import kafkalet
 from kafkalet.clock import ManualClock
 from kafkalet.commands.command_line import UsageError
-from kafkalet_conformance.between.comparing import Comparer, common_versions
+from kafkalet_conformance.between.comparing import Comparer, common_versions, lacks
+from kafkalet_conformance.between.histories import history
+from kafkalet_conformance.commands.between import target_of
 from kafkalet_conformance.commands.conform import main
 from kafkalet_conformance.judging.replaying import replay
+from kafkalet_conformance.notation.messages import APIS
+from kafkalet_conformance.playing.player import UNDONE_BY
 from kafkalet_conformance.playing.target import Target
 from kafkalet_conformance.results import Outcome
 from kafkalet_conformance.transcripts import read_file
@@ -101,6 +105,7 @@ def test_command_compares_the_rights_of_users(tmp_path: Path, capsys: pytest.Cap
         ("rights_on_groups", "brokers with an authorizer: add --acl"),
         ("elections", "clusters of at least 3 brokers"),
         ("restarts", "a command that restarts a broker: add --restart"),
+        ("faults", "clusters of at least 3 brokers"),
     ],
 )
 def test_chosen_group_is_refused_if_the_brokers_lack_what_it_needs(group: str, need: str, one: kafkalet.Broker) -> None:
@@ -157,6 +162,36 @@ def test_broker_is_restarted_with_the_given_command(tmp_path: Path, capsys: pyte
         assert main(["--between", address, address, *options, "--out", str(tmp_path / "out")]) == 0
     assert marked.exists()
     assert "a restart" in capsys.readouterr().out.partition("states not reached")[0]
+
+
+def test_brokers_are_disturbed_with_the_given_command(tmp_path: Path) -> None:
+    done = tmp_path / "done"
+    script = "import pathlib, sys; pathlib.Path(sys.argv[1]).open('a').write(' '.join(sys.argv[3:]) + '\\n')"
+    with kafkalet.Cluster(brokers=3, version="4.4") as cluster:
+        given = {"control": [shlex.join([sys.executable, "-c", script, str(done)])]}
+        target = target_of(cluster.bootstrap_servers.partition(",")[0], given)
+    assert lacks("faults", target, target, acl=False) == ""
+    assert target.brokers is not None
+    for action in ("stop", "kill", "start", "pause", "resume"):
+        getattr(target.brokers, action)(2)
+    assert done.read_text().splitlines() == ["stop 2", "kill 2", "start 2", "pause 2", "resume 2"]
+
+
+def test_clusters_that_cannot_be_disturbed_lack_a_command() -> None:
+    with kafkalet.Cluster(brokers=3, version="4.4") as cluster:
+        target = target_of(cluster.bootstrap_servers.partition(",")[0], {})
+    assert lacks("faults", target, target, acl=False) == "a command that stops and starts brokers: add --control"
+
+
+def test_history_with_faults_does_not_disturb_the_first_broker() -> None:
+    served = {int(api): (0, 20) for api in APIS.values()}
+    for number in range(10):
+        steps = [
+            each for each in history("faults", 1, number, "4.4", served, (1, 2, 3)).steps if each["op"] == "broker"
+        ]
+        assert steps
+        assert {step["node"] for step in steps} <= {2, 3}
+        assert {step["do"] for step in steps} <= {*UNDONE_BY, *UNDONE_BY.values()}
 
 
 def test_oldest_requests_are_compared_with_what_both_brokers_serve(
