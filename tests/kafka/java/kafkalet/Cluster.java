@@ -3,9 +3,7 @@ package kafkalet;
 import com.fasterxml.jackson.databind.JsonNode;
 
 import org.apache.kafka.clients.admin.Admin;
-import org.apache.kafka.clients.admin.FeatureUpdate;
 import org.apache.kafka.clients.admin.TopicDescription;
-import org.apache.kafka.clients.admin.UpdateFeaturesOptions;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.kafka.common.network.ListenerName;
 import org.apache.kafka.common.security.auth.SecurityProtocol;
@@ -95,33 +93,20 @@ public final class Cluster implements AutoCloseable {
         List<String> addresses = Arrays.stream(properties.get("listeners").split(",")).map(String::strip)
             .filter(address -> !List.of(controllers.split(",")).contains(address.split(":")[0])).toList();
         List<String> data = IntStream.range(0, disks > 1 ? disks : 0).mapToObj(disk -> directory.resolve("disk" + disk).toString()).toList();
-        kafkalet = new Kafkalet(directory, own.size(), addresses, data, passed, own);
+        kafkalet = new Kafkalet(directory, own.size(), addresses, data, features(), passed, own);
         own.keySet().forEach(id -> port(id, listener));
-        setFeatures();
     }
 
-    /** Changes the feature levels that are not the defaults. Kafka's kit formats the cluster with them. */
-    private void setFeatures() {
+    /** Returns the feature levels that are not the defaults. */
+    private Map<String, Short> features() {
         MetadataVersion version = features.metadataVersion();
-        Map<String, Short> wanted = new TreeMap<>();
-        if (version.compareTo(MetadataVersion.latestProduction()) < 0) wanted.put(MetadataVersion.FEATURE_NAME, version.featureLevel());
+        Map<String, Short> levels = new TreeMap<>();
+        if (version.compareTo(MetadataVersion.latestProduction()) < 0) levels.put(MetadataVersion.FEATURE_NAME, version.featureLevel());
         for (Feature feature : Feature.PRODUCTION_FEATURES) {
             short level = features.featureLevel(feature.featureName());
-            if (level != feature.defaultLevel(version)) wanted.put(feature.featureName(), level);
+            if (level != feature.defaultLevel(version)) levels.put(feature.featureName(), level);
         }
-        if (wanted.isEmpty()) return;
-        try (Admin admin = admin(Map.of())) {
-            var finalized = admin.describeFeatures().featureMetadata().get().finalizedFeatures();
-            Map<String, FeatureUpdate> updates = new HashMap<>();
-            wanted.forEach((feature, level) -> {
-                short now = finalized.containsKey(feature) ? finalized.get(feature).maxVersionLevel() : 0;
-                var type = level > now ? FeatureUpdate.UpgradeType.UPGRADE : FeatureUpdate.UpgradeType.UNSAFE_DOWNGRADE;
-                if (level != now) updates.put(feature, new FeatureUpdate(level, type));
-            });
-            if (!updates.isEmpty()) admin.updateFeatures(updates, new UpdateFeaturesOptions()).all().get();
-        } catch (ExecutionException | InterruptedException error) {
-            throw new IllegalStateException("cannot set feature levels " + wanted, error);
-        }
+        return levels;
     }
 
     public void start(int id) {

@@ -35,8 +35,8 @@ public final class Kafkalet implements AutoCloseable {
     private final URI control;
 
     /** Starts brokers with ids from 0. Properties of single brokers are those in {@code own}, by id. */
-    public Kafkalet(Path directory, int brokers, List<String> listeners, List<String> dataDirectories, Map<String, String> properties,
-            Map<Integer, Map<String, String>> own) {
+    public Kafkalet(Path directory, int brokers, List<String> listeners, List<String> dataDirectories, Map<String, Short> features,
+            Map<String, String> properties, Map<Integer, Map<String, String>> own) {
         this.directory = directory;
         Path logs = Path.of(System.getProperty("kafkalet.logs"));
         String name = "kafkalet-" + ProcessHandle.current().pid() + "-" + COUNT.incrementAndGet();
@@ -47,6 +47,7 @@ public final class Kafkalet implements AutoCloseable {
             "--control", "127.0.0.1:0", "--ready-file", ready.toString(), "--exit-with-parent"));
         listeners.forEach(listener -> command.addAll(List.of("--listen", listener)));
         dataDirectories.forEach(data -> command.addAll(List.of("--data-dir", data)));
+        features.forEach((feature, level) -> command.addAll(List.of("--feature", feature + "=" + level)));
         own.forEach((id, values) -> values.forEach((key, value) -> command.addAll(List.of("--set", id + ":" + key + "=" + value))));
         if (System.getProperty("kafkalet.journal") != null)
             command.addAll(List.of("--journal", logs.resolve(name + ".jsonl").toString()));
