@@ -104,7 +104,8 @@ public final class Cluster implements AutoCloseable {
         if (version.compareTo(MetadataVersion.latestProduction()) < 0) levels.put(MetadataVersion.FEATURE_NAME, version.featureLevel());
         for (Feature feature : Feature.PRODUCTION_FEATURES) {
             short level = features.featureLevel(feature.featureName());
-            if (level != feature.defaultLevel(version)) levels.put(feature.featureName(), level);
+            // kafkalet has no quorum of controllers
+            if (feature != Feature.KRAFT_VERSION && level != feature.defaultLevel(version)) levels.put(feature.featureName(), level);
         }
         return levels;
     }

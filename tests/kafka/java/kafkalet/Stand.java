@@ -123,6 +123,7 @@ public final class Stand {
     private static Partition partition(TopicPartitionInfo partition, int id, UnifiedLog log) {
         boolean isLeader = partition.leader() != null && partition.leader().id() == id;
         return of(Partition.class, Map.of("isLeader", call -> isLeader,
+            "leaderIdIfLocal", call -> isLeader ? Option.apply(id) : Option.empty(),
             "leaderLogIfLocal", call -> isLeader ? Option.apply(log) : Option.empty()));
     }
 
