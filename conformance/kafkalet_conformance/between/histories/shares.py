@@ -293,9 +293,11 @@ def in_transaction(h: History, opened: str, number: int) -> str:
     """Write in a new transaction, or end the one that is open; return the name of the open one."""
     topic = h.places[0][0]
     if opened:
-        h.end(opened, committed=h.chance(0.5))
+        state = h.of("CompleteCommit", "CompleteAbort")
+        h.end(opened, committed=state == "CompleteCommit")
+        asked = {"transactional_ids": [f"${opened}"]}
+        h.until("DescribeTransactions", 0, asked, "transaction_states.0.transaction_state", state)
         h.ends[topic, 0] = h.end_of((topic, 0)) + 1
-        h.step("sleep", ms=SETTLES_MS)
         return ""
     name = f"X{number + 10}"
     batch = {"magic": 2, "records": [{"ts": T0, "key": "k", "value": "t"} for _ in range(h.of(1, 3, 5))]}
