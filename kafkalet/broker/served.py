@@ -11,54 +11,6 @@ CLUSTER_AUTHORIZATION_FAILED, because idempotent producers of librdkafka would r
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, KafkaError
 
-READING = frozenset(
-    {
-        Api.API_VERSIONS,
-        Api.CONSUMER_GROUP_DESCRIBE,
-        Api.CONSUMER_GROUP_HEARTBEAT,
-        Api.DELETE_GROUPS,
-        Api.DESCRIBE_ACLS,
-        Api.DESCRIBE_CLIENT_QUOTAS,
-        Api.DESCRIBE_CLUSTER,
-        Api.DESCRIBE_CONFIGS,
-        Api.DESCRIBE_DELEGATION_TOKEN,
-        Api.DESCRIBE_GROUPS,
-        Api.DESCRIBE_LOG_DIRS,
-        Api.DESCRIBE_PRODUCERS,
-        Api.DESCRIBE_QUORUM,
-        Api.DESCRIBE_SHARE_GROUP_OFFSETS,
-        Api.DESCRIBE_TOPIC_PARTITIONS,
-        Api.DESCRIBE_TRANSACTIONS,
-        Api.DESCRIBE_USER_SCRAM_CREDENTIALS,
-        Api.FETCH,
-        Api.FIND_COORDINATOR,
-        Api.GET_TELEMETRY_SUBSCRIPTIONS,
-        Api.HEARTBEAT,
-        Api.JOIN_GROUP,
-        Api.LEAVE_GROUP,
-        Api.LIST_CONFIG_RESOURCES,
-        Api.LIST_GROUPS,
-        Api.LIST_OFFSETS,
-        Api.LIST_PARTITION_REASSIGNMENTS,
-        Api.LIST_TRANSACTIONS,
-        Api.METADATA,
-        Api.OFFSET_COMMIT,
-        Api.OFFSET_DELETE,
-        Api.OFFSET_FETCH,
-        Api.OFFSET_FOR_LEADER_EPOCH,
-        Api.PUSH_TELEMETRY,
-        Api.READ_SHARE_GROUP_STATE,
-        Api.READ_SHARE_GROUP_STATE_SUMMARY,
-        Api.SASL_AUTHENTICATE,
-        Api.SASL_HANDSHAKE,
-        Api.SHARE_ACKNOWLEDGE,
-        Api.SHARE_FETCH,
-        Api.SHARE_GROUP_DESCRIBE,
-        Api.SHARE_GROUP_HEARTBEAT,
-        Api.SYNC_GROUP,
-    }
-)
-"""The APIs that a read-only broker serves."""
 CHANGING = frozenset(
     {
         Api.ADD_OFFSETS_TO_TXN,
@@ -93,7 +45,13 @@ CHANGING = frozenset(
         Api.WRITE_TXN_MARKERS,
     }
 )
-SERVED = READING | CHANGING
+_UNSERVED = frozenset(
+    {
+        *(Api.ADD_RAFT_VOTER, Api.REMOVE_RAFT_VOTER, Api.UNREGISTER_CONTROLLER, Api.STREAMS_GROUP_DESCRIBE),
+        *(Api.STREAMS_GROUP_HEARTBEAT, Api.STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE),
+    }
+)
+SERVED = frozenset(api for api in Api if api.client_facing) - _UNSERVED
 """All APIs with a handler. A broker advertises only those of the release it emulates."""
 
 

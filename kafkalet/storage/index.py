@@ -65,18 +65,8 @@ class SortedIndex:
     KEY_TYPE: ClassVar[str]
 
     __slots__ = (
-        "_cut",
-        "_files",
-        "_flushed",
-        "_is_kept",
-        "_is_loaded",
-        "_keys",
-        "_pool",
-        "_values",
-        "base_offset",
-        "max_entries",
-        "path",
-        "rebuild",
+        *("_cut", "_files", "_flushed", "_is_kept", "_is_loaded", "_keys", "_pool", "_values", "base_offset"),
+        *("max_entries", "path", "rebuild"),
     )
 
     def __init__(

@@ -38,18 +38,8 @@ class LocalLog:
     """The segments in `directory`. There is always at least one."""
 
     __slots__ = (
-        "_is_listed",
-        "_submitted",
-        "_truncations",
-        "closed",
-        "config",
-        "directory",
-        "end",
-        "environment",
-        "failures",
-        "flushed_ms",
-        "recovery_point",
-        "segments",
+        *("_is_listed", "_submitted", "_truncations", "closed", "config", "directory", "end", "environment"),
+        *("failures", "flushed_ms", "recovery_point", "segments"),
     )
 
     def __init__(

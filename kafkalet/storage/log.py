@@ -65,18 +65,8 @@ class Log:
     """The log of one partition. Created or opened by `LogDirectory.get_or_create`."""
 
     __slots__ = (
-        "_damage",
-        "_first_unstable",
-        "_high_watermark",
-        "_log_start_offset",
-        "_topic_id_is_written",
-        "epochs",
-        "failures",
-        "local",
-        "partition",
-        "producers",
-        "topic",
-        "topic_id",
+        *("_damage", "_first_unstable", "_high_watermark", "_log_start_offset", "_topic_id_is_written", "epochs"),
+        *("failures", "local", "partition", "producers", "topic", "topic_id"),
     )
 
     def __init__(

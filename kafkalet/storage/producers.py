@@ -51,13 +51,7 @@ class ProducerStates:
     loaded."""
 
     __slots__ = (
-        "_by_id",
-        "_last_snapshot",
-        "_open",
-        "_unreplicated",
-        "end_offset",
-        "expiration_ms",
-        "snapshots",
+        *("_by_id", "_last_snapshot", "_open", "_unreplicated", "end_offset", "expiration_ms", "snapshots"),
         "verifications",
     )
 

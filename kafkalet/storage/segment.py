@@ -70,31 +70,10 @@ class Segment:
     """One segment. Positions and sizes are bytes in its .log file."""
 
     __slots__ = (
-        "__weakref__",
-        "_bytes_since_index_entry",
-        "_created_ms",
-        "_file",
-        "_files",
-        "_first_timestamp",
-        "_has_remains",
-        "_indexes_are_full",
-        "_interval_bytes",
-        "_is_damaged",
-        "_is_modified",
-        "_is_protected",
-        "_is_recovered",
-        "_jitter_ms",
-        "_largest",
-        "_located",
-        "_maxima",
-        "_next_positions",
-        "base_offset",
-        "clock",
-        "modified_ms",
-        "offset_index",
-        "size_bytes",
-        "time_index",
-        "txn_index",
+        *("__weakref__", "_bytes_since_index_entry", "_created_ms", "_file", "_files", "_first_timestamp"),
+        *("_has_remains", "_indexes_are_full", "_interval_bytes", "_is_damaged", "_is_modified", "_is_protected"),
+        *("_is_recovered", "_jitter_ms", "_largest", "_located", "_maxima", "_next_positions", "base_offset", "clock"),
+        *("modified_ms", "offset_index", "size_bytes", "time_index", "txn_index"),
     )
 
     def __init__(

@@ -49,11 +49,6 @@ def format_versions(version: Version) -> dict[str, str]:
     return {line: full for line, full in lines.items() if _numbers(line)[: len(version)] <= version}
 
 
-def default_format_version(version: Version) -> str:
-    """Return the default of message.format.version: the release's own line, but at most 3.0 (KIP-724)."""
-    return [*format_versions(min(version, (3, 0))).values()][-1]
-
-
 def _numbers(line: str) -> tuple[int, ...]:
     return tuple(int(part) for part in line.split("."))
 
@@ -250,4 +245,5 @@ def _with_formats_of(version: Version, known: Property) -> Property:
     """Set the default and the valid values of message.format.version for this release."""
     if known.name != FORMAT_VERSION:
         return known
-    return known._replace(default=default_format_version(version), check=format_version_check(version))
+    own_line = [*format_versions(min(version, (3, 0))).values()][-1]  # at most 3.0 (KIP-724)
+    return known._replace(default=own_line, check=format_version_check(version))

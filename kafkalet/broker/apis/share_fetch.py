@@ -30,8 +30,9 @@ Partition = Response.Topic.Partition
 
 async def handle(request: Request, context: Context) -> Response:
     member = member_of(request.group_id, request.member_id, context)
-    if request.is_renew_ack:
-        _check_renewal(request)
+    is_fetch = request.max_bytes or request.min_bytes or request.max_records or request.max_wait_ms
+    if request.is_renew_ack and is_fetch:
+        raise KafkaError(Code.INVALID_REQUEST)
     shares = context.broker.shares
     acknowledges = any(each.acknowledgement_batches for topic in request.topics for each in topic.partitions)
     try:
@@ -57,18 +58,15 @@ async def handle(request: Request, context: Context) -> Response:
     answer: Answer = {} if request.is_renew_ack else await _fetch(request, member, session, context)
     results = {} if acknowledged is None else await until(acknowledged)
     response = _response(answer, session, context)
-    if context.release.fails_share_fetches_of_unknown_topics and _has_unknown_topics(response, context):
+    if context.release.fails_share_fetches_of_unknown_topics and any(
+        topic_name(topic.topic_id, context) is None for topic in response.responses
+    ):
         raise KafkaError(Code.UNKNOWN_SERVER_ERROR)
     response.acquisition_lock_timeout_ms = shares.configs.lock_ms(member[0])
     _add_results(response, results)
     if request.share_session_epoch == FINAL_EPOCH:
         shares.close_session(member)
     return response
-
-
-def _check_renewal(request: Request) -> None:
-    if request.max_bytes or request.min_bytes or request.max_records or request.max_wait_ms:
-        raise KafkaError(Code.INVALID_REQUEST)
 
 
 def _acknowledge(request: Request, member: MemberKey, context: Context) -> Delayed[Results]:
@@ -151,10 +149,6 @@ def _partition(index: int, fetched: Fetched, leader: int = 0, epoch: int = 0) ->
             for first, last, deliveries in fetched.acquired
         ],
     )
-
-
-def _has_unknown_topics(response: Response, context: Context) -> bool:
-    return any(topic_name(topic.topic_id, context) is None for topic in response.responses)
 
 
 def _add_results(response: Response, results: Results) -> None:

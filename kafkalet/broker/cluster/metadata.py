@@ -112,18 +112,8 @@ class PartitionState:
     """
 
     __slots__ = (
-        "adding",
-        "elr",
-        "high_watermark_limit",
-        "index",
-        "isr",
-        "last_known_elr",
-        "leader",
-        "leader_epoch",
-        "partition_epoch",
-        "removing",
-        "replicas",
-        "revision",
+        *("adding", "elr", "high_watermark_limit", "index", "isr", "last_known_elr", "leader", "leader_epoch"),
+        *("partition_epoch", "removing", "replicas", "revision"),
     )
 
     def __init__(

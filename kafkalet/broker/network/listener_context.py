@@ -59,16 +59,7 @@ class ListenerContext:
     """The objects that all connections of a listener share."""
 
     __slots__ = (
-        "authenticators",
-        "buffer",
-        "clock",
-        "forget",
-        "limits",
-        "listener",
-        "loop",
-        "router",
-        "turns",
-        "watchers",
+        *("authenticators", "buffer", "clock", "forget", "limits", "listener", "loop", "router", "turns", "watchers"),
     )
 
     def __init__(

@@ -68,13 +68,10 @@ def check_value(kinds: Iterable[str], key: str, value: float) -> None:
     if key in _WHOLE:
         most, type_name = _WHOLE[key]
         if value > float(most):  # Java compares doubles
-            raise _invalid(f"Proposed value for {key} is too large for {_article(type_name)} {type_name}.")
+            article = "an" if type_name == "INT" else "a"
+            raise _invalid(f"Proposed value for {key} is too large for {article} {type_name}.")
         if abs(value - int(value + _EPSILON)) >= _EPSILON:
             raise _invalid(f"{key} cannot be a fractional value.")
-
-
-def _article(type_name: str) -> str:
-    return "an" if type_name == "INT" else "a"
 
 
 def _invalid(message: str) -> KafkaError:

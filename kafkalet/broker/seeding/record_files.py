@@ -207,15 +207,11 @@ def _from_json(line: int, entry: Any) -> FileRecord:
 def _content(value: Any) -> bytes | None:
     if value is None:
         return None
-    return value.encode() if isinstance(value, str) else _compact(value)
+    return (value if isinstance(value, str) else _compact_text(value)).encode()
 
 
 _quoted = json.encoder.encode_basestring
 _compact_text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
-
-
-def _compact(value: Any) -> bytes:
-    return _compact_text(value).encode()
 
 
 def _headers(headers: Any) -> tuple[tuple[str, bytes | None], ...]:

@@ -89,20 +89,8 @@ class Batch:
     """
 
     __slots__ = (
-        "attributes",
-        "base_offset",
-        "base_sequence",
-        "base_timestamp",
-        "buffer",
-        "count",
-        "crc",
-        "last_offset_delta",
-        "leader_epoch",
-        "magic",
-        "max_timestamp",
-        "position",
-        "producer_epoch",
-        "producer_id",
+        *("attributes", "base_offset", "base_sequence", "base_timestamp", "buffer", "count", "crc"),
+        *("last_offset_delta", "leader_epoch", "magic", "max_timestamp", "position", "producer_epoch", "producer_id"),
         "size",
     )
     size: int  # in bytes, including the offset and length fields

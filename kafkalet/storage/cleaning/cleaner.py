@@ -17,7 +17,7 @@ the event loop.
 import contextlib
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -122,7 +122,10 @@ async def clean(found: LogToClean, cleaning: Cleaning, settings: CleanerSettings
     bytes_before = bytes_after = records_before = records_after = 0
     for group in group_by_size(log.segments.between(0, end_offset), config, end):
         bytes_before += sum(segment.size_bytes for segment in group)
-        record_filter.last_records = _last_records(log)
+        record_filter.last_records = {
+            entry.producer_id: LastRecord(entry.last_data_offset, entry.producer_epoch)
+            for entry in log.active_producers()
+        }
         step = _CopyStep(log, group, record_filter, legacy_horizon_ms, cleaning, settings, throttle)
         cleaning.discard = step.discard
         cleaned = await cleaning.step(step.run)
@@ -196,12 +199,6 @@ def group_by_size(segments: Sequence[Segment], config: LogConfig, end: int) -> l
 def _position_of(offset: int, segment: Segment) -> int:
     """Return a position at or before the entry with this offset."""
     return segment.offset_index.lookup(offset) if offset > segment.base_offset else 0
-
-
-def _last_records(log: Log) -> Mapping[int, LastRecord]:
-    return {
-        entry.producer_id: LastRecord(entry.last_data_offset, entry.producer_epoch) for entry in log.active_producers()
-    }
 
 
 def _sync(files: Files, directory: str, snapshots: Sequence[str] = ()) -> None:

@@ -71,7 +71,8 @@ class MetadataLog:
         names = sorted(files.system.names(directory))
         self.segments = [(int(found[1]), name) for name in names if (found := _SEGMENT.fullmatch(name))]
         """The base offsets and names of the segments, in order."""
-        self.snapshots = [Snapshot(int(found[1]), int(found[2]), name) for name in names if (found := _match(name))]
+        snapshots = filter(None, map(_SNAPSHOT.fullmatch, names))
+        self.snapshots = [Snapshot(int(found[1]), int(found[2]), found[0]) for found in snapshots]
         """The snapshots, the oldest first."""
         self.end_offset = 0
         """The offset after the last record, once the records have been read."""
@@ -180,10 +181,6 @@ class _Reading:
                 _check(batch)
                 yield batch
             self.position, self.offset = batch.end, batch.next_offset
-
-
-def _match(name: str) -> re.Match[str] | None:
-    return _SNAPSHOT.fullmatch(name)
 
 
 def read_bootstrap(path: str, files: Files) -> list[Content]:

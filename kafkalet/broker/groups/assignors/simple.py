@@ -101,7 +101,7 @@ class _Deal(Generic[PartitionT]):
             member: math.ceil(precise * (index + 1)) - math.ceil(precise * index)
             for index, member in enumerate(members)
         }
-        self.partitions = HashTable(hash_of, _with_room(len(targets)))
+        self.partitions = HashTable(hash_of, with_capacity(int((len(targets) + 1) / 0.75 + 1.0)))
         self.holders: dict[PartitionT, HashTable[int]] = {}
         self.held: dict[int, HashTable[PartitionT]] = {}
 
@@ -171,7 +171,7 @@ def _homogeneous(
 ) -> _Assignments:
     dealt = _Assignments(old)
     targets = [target for topic_id in topics for target in _targets(topic_id, spec, assignable)]
-    deal = _Deal(dealt, range(len(old)), targets, _partition_hash, _itself)
+    deal = _Deal(dealt, range(len(old)), targets, _partition_hash, lambda partition: partition)
     subscribed = frozenset(topics)
     unfilled = set()
     for member, assignment in enumerate(old):
@@ -232,10 +232,6 @@ def _targets(topic_id: bytes, spec: Spec, assignable: Mapping[bytes, AbstractSet
     return [(topic_id, number) for number in range(spec.partition_counts[topic_id]) if number in known]
 
 
-def _itself(partition: Partition) -> Partition:
-    return partition
-
-
 def _pair(topic_id: bytes, number: int) -> Partition:
     return topic_id, number
 
@@ -243,7 +239,3 @@ def _pair(topic_id: bytes, number: int) -> Partition:
 def _partition_hash(partition: Partition) -> int:
     """Return TopicIdPartition.hashCode as an unsigned number."""
     return 31 * uuid_hash(partition[0]) + partition[1] & 0xFFFFFFFF
-
-
-def _with_room(mappings: int) -> int:
-    return with_capacity(int((mappings + 1) / 0.75 + 1.0))

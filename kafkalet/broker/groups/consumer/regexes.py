@@ -59,15 +59,13 @@ def update_regexes(
         if new and not regexes[new]:
             group.shard.regexes.check(new)
             is_new = True
-        elif (new in group.members.resolved) if new else _notices(group, old):
+        elif (
+            (new in group.members.resolved) if new else (old and group.shard.node.release.notices_expressions_given_up)
+        ):
             status = RegexStatus.CHANGED_AND_RESOLVED
     if not is_new and not regexes:
         return status, changes, False
     return status, changes, _is_due(group, old, new, is_new=is_new)
-
-
-def _notices(group: ConsumerGroup, given_up: str) -> bool:
-    return bool(given_up) and group.shard.node.release.notices_expressions_given_up
 
 
 def _is_due(group: ConsumerGroup, old: str, new: str, *, is_new: bool) -> bool:

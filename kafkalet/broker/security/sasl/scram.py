@@ -74,7 +74,7 @@ class Scram:
         if match is None:
             raise InvalidCredentials("Invalid SCRAM client first message format")
         extensions = _extensions(match["extensions"])
-        name = _user_name(match["name"])
+        name = match["name"].replace("=2C", ",").replace("=3D", "=")  # a saslname (RFC 5802)
         credential = self._token(name) if _is_true(extensions.get(_TOKEN_AUTH)) else self._password(name)
         if match["authorization_id"] not in (None, name):
             raise AuthenticationFailed(
@@ -144,11 +144,6 @@ def _in_java_order(extensions: Mapping[str, str]) -> list[str]:
 def _is_true(text: str | None) -> bool:
     """Parse text like Java's Boolean.parseBoolean."""
     return text is not None and text.lower() == "true"
-
-
-def _user_name(sasl_name: str) -> str:
-    """Unescape a saslname (RFC 5802): =2C is a comma, =3D is an equals sign."""
-    return sasl_name.replace("=2C", ",").replace("=3D", "=")
 
 
 def _random_text() -> str:
