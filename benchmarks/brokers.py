@@ -101,14 +101,14 @@ def _stop(process: subprocess.Popen[str]) -> Callable[[], None]:
     return stop
 
 
-def start_kafka(heap: str = "512m") -> Running | None:
-    """Start Apache Kafka 3.9 with a maximum heap size; print the reason and return None if it is not available (see
-    tests/oracle/apache_kafka.py).
+def start_kafka(heap: str = "512m", release: str = "3.9") -> Running | None:
+    """Start a release of Apache Kafka with a maximum heap size; print the reason and return None if it is not available
+    (see tests/oracle/apache_kafka.py).
     """
-    if lacking := missing("3.9"):
+    if lacking := missing(release):
         print(f"Apache Kafka is not measured: {lacking}", file=sys.stderr)
         return None
-    kafka = ApacheKafka("3.9", heap=heap)
+    kafka = ApacheKafka(release, heap=heap)
     kafka.__enter__()
     return Running(
         kafka.bootstrap_servers,

@@ -38,7 +38,7 @@ class Load(NamedTuple):
         """Create and fill the topics that the requests read."""
         if self.rawload is not None:
             for topic in (SMALL, BIG):
-                _rawload(self.rawload, "prepare", broker, *topic)
+                rawload(self.rawload, "prepare", broker, *topic)
 
     def can_measure(self, row: "Row") -> bool:
         return (self.transfer if isinstance(row, Transfer) else self.rawload) is not None
@@ -59,7 +59,7 @@ class Requests(NamedTuple):
         command, *arguments = self.arguments
         shape = ("-conns", self.connections, "-depth", self.in_flight)
         times = ("-duration", f"{load.seconds}s", "-warmup", f"{load.seconds / 2}s")
-        report = _rawload(load.rawload, command, broker, "-pid", broker.pid, *shape, *times, *arguments)
+        report = rawload(load.rawload, command, broker, "-pid", broker.pid, *shape, *times, *arguments)
         rate = report.get("requests_s" if self.unit == "requests/s" else "mb_s", nan)
         return Figure(rate, report.get("broker_cpu_us_per_request", nan))
 
@@ -120,7 +120,7 @@ ROWS: tuple[Row, ...] = (
 )
 
 
-def _rawload(program: Path, command: object, broker: Running, *arguments: object) -> dict[str, float]:
+def rawload(program: Path, command: object, broker: Running, *arguments: object) -> dict[str, float]:
     output = _run([str(program), str(command), "-addr", broker.address, *map(str, arguments)])
     report: dict[str, float] = json.loads(output) if output else {}
     return report

@@ -25,6 +25,7 @@ const usage = `usage: rawload COMMAND [flags]
   listoffsets  load: ListOffsets, one partition
   fetch        load: Fetch, one partition
   apiversions  load: ApiVersions
+  share        load: ShareFetch, share groups that read one partition to its end
 
 Each prints one line of JSON. "rawload COMMAND -h" lists the flags.
 `
@@ -47,6 +48,7 @@ type options struct {
 	isolation               int
 
 	batches, perBatch, size int
+	records, maxRecords     int
 }
 
 func main() {
@@ -60,7 +62,7 @@ func main() {
 	f.StringVar(&o.addr, "addr", "127.0.0.1:9092", "address of the broker")
 	f.DurationVar(&o.timeout, "timeout", 10*time.Second, "longest wait for one answer")
 	run := map[string]func(*options, []string) (any, error){
-		"prepare": prepare, "listoffsets": load, "fetch": load, "apiversions": load,
+		"prepare": prepare, "listoffsets": load, "fetch": load, "apiversions": load, "share": share,
 	}[name]
 	if run == nil {
 		fmt.Fprint(os.Stderr, usage)
@@ -74,6 +76,12 @@ func main() {
 		f.DurationVar(&o.warmup, "warmup", time.Second, "time before it, not counted")
 		f.IntVar(&o.version, "version", -1, "request version (-1: listoffsets 1, fetch 11, apiversions 0; lower where the broker's newest is lower)")
 		f.IntVar(&o.pid, "pid", 0, "the broker's process id: also report its CPU time and memory (Linux)")
+	case "share":
+		f.IntVar(&o.conns, "conns", 1, "share groups, with one member and one connection each")
+		f.IntVar(&o.records, "records", 1000, "records that each group consumes")
+		f.IntVar(&o.maxRecords, "max-records", 500, "max_records")
+		f.DurationVar(&o.maxWait, "max-wait", 500*time.Millisecond, "max_wait_ms")
+		f.IntVar(&o.pid, "pid", 0, "the broker's process id: also report its CPU time (Linux)")
 	case "prepare":
 		f.IntVar(&o.batches, "batches", 1000, "record batches to send")
 		f.IntVar(&o.perBatch, "per-batch", 1, "records in each batch")

@@ -63,7 +63,7 @@ _REQUESTS = logging.getLogger("kafkalet.requests")
 
 _HEADER = struct.Struct(">iih")  # API key and version (as one number), correlation id, length of the client id
 
-_FETCH = Api.FETCH  # in Python 3.11, looking up a member of an enum is slow
+_WITH_RECORDS = (Api.FETCH, Api.SHARE_FETCH)  # in Python 3.11, looking up a member of an enum is slow
 
 DECODED_AT_ONCE = 256 * 1024
 """Larger requests are decoded in a thread, because they may have many elements."""
@@ -340,7 +340,7 @@ class Router:
                 answer.encode_into(pieces, route.version)
             except EncodeError as problem:
                 pieces = self._refuse_unwritable(problem, route, context)
-            if route.api is _FETCH:  # its records may be in a file
+            if route.api in _WITH_RECORDS:  # which may be in a file
                 size = sum(map(len, pieces))
             else:  # joining takes less time than counting bytes, and leaves fewer chunks to the connection
                 body = b"".join(cast(list[Buffer], pieces))

@@ -9,13 +9,13 @@ SharePartitionManager.processShareFetch; PartitionMaxBytesStrategy and Partition
 org.apache.kafka.server.share.fetch.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from kafkalet.broker.cluster.partition import Read
 from kafkalet.protocol.errors import Code, KafkaError
-from kafkalet.protocol.records.batch import LENGTH_AT, LOG_OVERHEAD, Batch, batches
+from kafkalet.protocol.records.batch import HEADER_SIZE, LENGTH_AT, LOG_OVERHEAD, Batch, batches
 from kafkalet.storage.files import FileRange
 from kafkalet.storage.values import AbortedTransaction, Isolation
 from kafkalet.tasks.delayed import Delayed, completed
@@ -27,7 +27,7 @@ from .share_partition import SharePartition
 from .share_partitions import SharePartitions, waiting_key
 from .state import RecordState, SharePartitionKey
 
-_CHUNK_BYTES = 1 << 18
+_CHUNK_BYTES = 1 << 16
 _ABORT = b"\0\0\0\0"
 """The key of an abort marker: version 0, type 0 (ControlRecordType.ABORT)."""
 
@@ -35,7 +35,7 @@ _ABORT = b"\0\0\0\0"
 class Fetched(NamedTuple):
     """What a member gets from a partition."""
 
-    records: bytes = b""
+    records: FileRange | bytes = b""
     acquired: Sequence[Acquired] = ()
     error: KafkaError | None = None
 
@@ -188,6 +188,8 @@ class ShareFetch:
             fetched = self._acquire(opened, state, offset, read, self._limits.max_records - taken)
         except KafkaError as error:
             return self._read_failed(opened, state, error), 0
+        except OSError as error:
+            return Fetched(error=opened.partition.log.failures.answer(error)), 0
         return fetched, 0 if read.result is None else len(read.result.records)
 
     def _read_failed(self, opened: OpenSharePartition, state: SharePartition, error: KafkaError) -> Fetched:
@@ -208,10 +210,7 @@ class ShareFetch:
             return Fetched()
         # No record after this offset can be acquired.
         last = max(offset, state.end_offset) + max_records
-        try:
-            found, records = _read_batches(read.result.records, last)
-        except OSError as error:
-            raise opened.partition.log.failures.answer(error) from error
+        found = list(_batches(read.result.records, last))
         limits = self._limits
         wanted = Wanted(self._member_id, limits.mode, max_records, limits.batch_size)
         places = [LogBatch(batch.base_offset, batch.last_offset) for batch in found]
@@ -224,49 +223,55 @@ class ShareFetch:
         opened.acquired()
         if not acquired:
             return Fetched()
-        return Fetched(_sliced(records, found, acquired[0].first, acquired[-1].last), acquired)
+        return Fetched(_sliced(read.result.records, found, acquired[0].first, acquired[-1].last), acquired)
 
 
-def _read_batches(records: FileRange | bytes, last: int) -> tuple[list[Batch], bytes]:
-    """Read complete record batches, up to the one that contains `last` or ends the records.
+def _batches(records: FileRange | bytes, last: int) -> Iterator[Batch]:
+    """Iterate over the complete record batches up to the one that contains `last`.
+
+    Of a batch that is larger than a chunk, only the beginning is read.
+    """
+    end = 0
+    while end < len(records):
+        begin, data = end, _part(records, end, _CHUNK_BYTES)
+        for batch in batches(data):
+            yield batch
+            if batch.last_offset >= last:
+                return
+            end += batch.size
+        if end == begin:
+            if len(data) < HEADER_SIZE or end + (batch := Batch(data)).size > len(records):
+                return
+            yield batch
+            if batch.last_offset >= last:
+                return
+            end += batch.size
+
+
+def _part(records: FileRange | bytes, start: int, length: int) -> bytes:
+    return records[start : start + length] if isinstance(records, bytes) else records.slice(start, length).read()
+
+
+def _sliced(records: FileRange | bytes, found: list[Batch], first: int, last: int) -> FileRange | bytes:
+    """Return the record batches from the one that contains `first` to the one that contains `last`.
 
     If there is only one, what was read of the next batch follows it, as in Kafka.
     """
-    data = records if isinstance(records, bytes) else records.slice(0, _CHUNK_BYTES).read()
-    while True:
-        found: list[Batch] = []
-        for batch in batches(data):
-            found.append(batch)
-            if batch.last_offset >= last:
-                break
-        end = found[-1].end if found else 0
-        is_done = bool(found) and found[-1].last_offset >= last and (len(found) > 1 or end + LOG_OVERHEAD <= len(data))
-        if is_done or isinstance(records, bytes) or len(data) >= len(records):
-            break
-        data += records.slice(len(data), max(len(data), _size_at(data, end))).read()
-    if len(found) == 1 and isinstance(records, FileRange) and end + _size_at(data, end) > len(records) > len(data):
-        data += records.slice(len(data), len(records)).read()
-    return found, data
-
-
-def _size_at(data: bytes, position: int) -> int:
-    """Return the size of the record batch at a position, of which only a part is known, or its least size."""
-    if len(data) - position < LOG_OVERHEAD:
-        return LOG_OVERHEAD
-    return int.from_bytes(data[position + LENGTH_AT : position + LOG_OVERHEAD], "big") + LOG_OVERHEAD
-
-
-def _sliced(records: bytes, found: list[Batch], first: int, last: int) -> bytes:
-    """Return the record batches from the one that contains `first` to the one that contains `last`."""
-    if len(found) == 1 and found[0].end + _size_at(records, found[0].end) > len(records):
-        return records
-    begin = end = 0
+    begin = end = position = 0
     for batch in found:
         if batch.base_offset <= first:
-            begin = batch.position
+            begin = position
+        position += batch.size
         if batch.base_offset <= last:
-            end = batch.end
-    return records[begin:end]
+            end = position
+    if len(found) == 1:
+        following = _part(records, end, LOG_OVERHEAD)
+        if end + LOG_OVERHEAD + int.from_bytes(following[LENGTH_AT:], "big") > len(records):
+            return records
+    if isinstance(records, bytes):
+        return records[begin:end]
+    start = found[0].buffer
+    return bytes(start[begin:end]) if end <= len(start) else records.slice(begin, end - begin)
 
 
 def _aborted(found: list[Batch], transactions: Sequence[AbortedTransaction]) -> list[LogBatch]:

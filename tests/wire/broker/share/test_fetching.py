@@ -93,6 +93,20 @@ def test_many_small_batches_are_read_as_far_as_they_are_acquired(group: Jobs) ->
     assert len(partition_of(member.last)["records"]) == 25
 
 
+def test_large_batches_are_returned_whole(group: Jobs) -> None:
+    for _ in range(3):
+        group.wire.produce(bytes(batch(b"v" * 200_000)))
+    member = group.member()
+    assert member.fetch(max_records=2, batch_size=100) == [(0, 1, 1)]
+    assert [each["crc_ok"] for each in partition_of(member.last)["records"]] == [True, True]
+
+
+def test_large_batch_that_the_limit_of_bytes_cuts_is_left_out(group: Jobs) -> None:
+    for _ in range(3):
+        group.wire.produce(bytes(batch(b"v" * 200_000)))
+    assert group.member().fetch(max_bytes=500_000) == [(0, 1, 1)]
+
+
 def test_several_partitions_share_the_limits() -> None:
     with jobs(partitions=3) as group:
         for index in range(3):
