@@ -190,7 +190,7 @@ class Connection:
             return None
         if delayed is not None and context is not None and (context.api is not Api.FETCH or delayed.is_working):
             return f"{context.route} has no response yet"
-        if self._outbox is not None or self.is_sending_slowly:
+        if self._outbox or self.is_sending_slowly:
             return f"the response to {context and context.route} is not received"
         if self._rest or self._partial is not None:
             return "a request is received but not served"

@@ -111,3 +111,10 @@ def test_only_a_running_broker_can_be_paused_and_only_a_paused_one_resumed(clust
     cluster.broker(1).pause()
     with pytest.raises(ValueError, match="broker 1 is stopped or paused already"):
         cluster.broker(1).pause()
+
+
+def test_paused_broker_with_an_idle_client_is_quiet(cluster: Cluster, client: Connection) -> None:
+    cluster.broker(1).pause()
+    cluster.settle(timeout=TIMEOUT_S)
+    cluster.broker(1).resume()
+    assert client.ask("ApiVersions", 0, {})["error_code"] == 0
