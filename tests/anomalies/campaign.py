@@ -27,6 +27,7 @@ CONFIG = {
     "transaction.state.log.num.partitions": 3,
     "min.insync.replicas": 2,
     "replica.lag.time.max.ms": 5000,
+    "broker.session.timeout.ms": 5000,
 }
 
 

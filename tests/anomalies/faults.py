@@ -31,6 +31,12 @@ def kill_and_start(cluster: kafkalet.Cluster, broker: int, rest: Rest) -> None:
     cluster.broker(broker).start()
 
 
+def pause_and_resume(cluster: kafkalet.Cluster, broker: int, rest: Rest) -> None:
+    cluster.broker(broker).pause()
+    rest()
+    cluster.broker(broker).resume()
+
+
 def hold_a_follower(cluster: kafkalet.Cluster, broker: int, rest: Rest) -> None:
     with cluster.hold_replication(broker):
         rest()
@@ -83,6 +89,7 @@ def lose_the_leaders(cluster: kafkalet.Cluster, broker: int, rest: Rest) -> None
 SAFE: tuple[Fault, ...] = (
     stop_and_start,
     kill_and_start,
+    pause_and_resume,
     hold_a_follower,
     cut_off_clients,
     move_leaders,
