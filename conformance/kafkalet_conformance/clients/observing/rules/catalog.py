@@ -14,6 +14,7 @@ from .leader_epochs import LeaderEpochs, PositionValidation
 from .retries import RetryBackoff
 from .rule import Rule
 from .sequences import InFlight, SequenceNumbers
+from .share_sessions import ShareSessions
 from .subscriptions import Subscriptions
 from .throttling import Throttling
 from .topic_ids import TopicIds
@@ -33,6 +34,7 @@ RULES: tuple[type[Rule], ...] = (
     Transactions,
     ClassicMembers,
     ConsumerMembers,
+    ShareSessions,
     Subscriptions,
     Throttling,
     RetryBackoff,

@@ -150,3 +150,29 @@ def test_confluent_kafka_follows_the_leader(cluster: kafkalet.Cluster) -> None:
                 assert message.error() is None
         consumer.close()
     check(observation, "confluent-kafka", "Produce", "Fetch", "OffsetForLeaderEpoch")
+
+
+@pytest.mark.parametrize("fault", ["", "SHARE_SESSION_NOT_FOUND"])
+def test_confluent_kafka_consumes_in_a_share_group(cluster: kafkalet.Cluster, fault: str) -> None:
+    """It releases every third record once, and opens another session after an error."""
+    cluster.share_group("g").configure({"share.auto.offset.reset": "earliest"})
+    for number in range(RECORDS):
+        cluster.topic("t").send(b"v%d" % number, partition=number % 3)
+    options = {"bootstrap.servers": cluster.bootstrap_servers, "group.id": "g"}
+    accepted: set[bytes | None] = set()
+    with observe(cluster) as observation:
+        consumer = confluent_kafka.ShareConsumer(options | {"share.acknowledgement.mode": "explicit"})
+        consumer.subscribe(["t"])
+        if fault:
+            cluster.fault("ShareFetch", error=fault, times=1, when=lambda request: request.share_session_epoch > 1)
+        end_s = time.monotonic() + 20
+        while len(accepted) < RECORDS and time.monotonic() < end_s:
+            for message in consumer.poll(0.5):
+                if message.delivery_count() == 1 and message.offset() % 3 == 0:
+                    consumer.acknowledge(message, confluent_kafka.AcknowledgeType.RELEASE)
+                else:
+                    consumer.acknowledge(message)
+                    accepted.add(message.value())
+        consumer.close()
+    assert len(accepted) == RECORDS
+    check(observation, "confluent-kafka", "ShareGroupHeartbeat", "ShareFetch", "ShareAcknowledge")
