@@ -10,6 +10,8 @@ from .logs import list_offsets, read_all
 
 WAIT_MS = 30_000
 PREFERRED, UNCLEAN = 0, 1
+REPLICATION_MS = 700
+"""More than replica.fetch.wait.max.ms."""
 FAULT_MS = 6000
 """The time after a fault until the controllers have fenced the broker and the ISR has settled. It requires a
 broker.session.timeout.ms and replica.lag.time.max.ms of at most three seconds.
@@ -17,8 +19,9 @@ broker.session.timeout.ms and replica.lag.time.max.ms of at most three seconds.
 
 
 def replicated(h: History) -> str:
-    """Create a topic whose partitions have two or three replicas each."""
-    sets = [h.dice.sample(list(h.nodes), h.of(2, 2, 3)) for _ in range(h.of(1, 2))]
+    """Create a topic whose partitions have two or three replicas each; Kafka requires the same number for all."""
+    size = h.of(2, 2, 3)
+    sets = [h.dice.sample(list(h.nodes), size) for _ in range(h.of(1, 2))]
     topic = h.spread_topic("t0", *sets)
     h.places = [(topic, index) for index in range(len(sets))]
     h.configs[topic] = {}
@@ -40,6 +43,12 @@ def produce(h: History) -> None:
     for node in h.nodes:
         body = {"acks": -1, "timeout_ms": 10_000, "topics": [{"name": topic, "partitions": [entry]}]}
         h.ask("Produce", version, body, conn=f"at-{node}")
+
+
+def replicate(h: History) -> None:
+    """Produce a batch, and wait until followers have received the high watermark."""
+    produce(h)
+    h.step("sleep", ms=REPLICATION_MS)
 
 
 def fetch(h: History) -> None:
@@ -160,7 +169,7 @@ def faults(h: History) -> None:
     """Stop, kill and pause brokers, and let them return. The first one, which may be the only controller, runs on."""
     replicated(h)
     every, away = list(h.nodes), dict[int, str]()
-    produce(h)
+    replicate(h)
     for _ in range(h.dice.randint(2, 4)):
         if away and (len(away) == len(every) - 1 or h.chance(0.6)):
             node = h.dice.choice(list(away))
@@ -174,7 +183,7 @@ def faults(h: History) -> None:
         h.nodes = [node for node in every if node not in away]
         for _ in range(h.dice.randint(2, 6)):
             h.weighted(
-                (5, lambda: produce(h)),
+                (5, lambda: replicate(h)),
                 (4, lambda: fetch(h)),
                 (2, lambda: lookup(h)),
                 (2, lambda: epoch_end(h)),
