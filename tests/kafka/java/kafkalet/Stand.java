@@ -13,6 +13,7 @@ import kafka.server.SharedServer;
 
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.ListTopicsOptions;
+import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.TopicPartitionInfo;
@@ -98,13 +99,14 @@ public final class Stand {
             topic.put("segment.bytes", Integer.toString(config.groupCoordinatorConfig().offsetsTopicSegmentBytes()));
             return topic;
         })));
-        UnifiedLog log = of(UnifiedLog.class, Map.of());
-        constant(known, "replicaManager", of(ReplicaManager.class, Map.of("onlinePartition",
-            call -> replica(cluster, id, call).map(partition -> partition(partition, id, log)).map(Option::apply).orElse(Option.empty()))));
-        constant(known, "logManager", of(LogManager.class, Map.of(
-            "getLog", call -> replica(cluster, id, call).map(partition -> Option.apply(log)).orElse(Option.empty()),
-            "getLog$default$2", call -> false,
-            "liveLogDirs", call -> CollectionConverters.asScala(List.of()).toSeq())));
+        Answer<Object> log = call -> option(replica(cluster, id, call).map(partition -> log(cluster, call.getArgument(0))));
+        Answer<Object> partition = call -> option(replica(cluster, id, call)
+            .map(found -> partition(found, id, log(cluster, call.getArgument(0)))));
+        LogManager logs = of(LogManager.class, Map.of("getLog", log, "getLog$default$2", call -> false,
+            "liveLogDirs", call -> CollectionConverters.asScala(List.of()).toSeq()));
+        constant(known, "logManager", logs);
+        constant(known, "replicaManager", of(ReplicaManager.class, Map.of("onlinePartition", partition, "localLog", log, "getLog", log,
+            "logManager", call -> logs)));
         known.put("authorizerPlugin", call -> authorizer(cluster, config));
         return of(BrokerServer.class, known);
     }
@@ -118,6 +120,23 @@ public final class Stand {
         int index = call.<TopicPartition>getArgument(0).partition();
         return topic(cluster, call).stream().flatMap(topic -> topic.partitions().stream())
             .filter(p -> p.partition() == index && p.replicas().stream().anyMatch(node -> node.id() == id)).findFirst();
+    }
+
+    private static Option<Object> option(Optional<?> value) {
+        return value.isPresent() ? Option.apply(value.get()) : Option.empty();
+    }
+
+    /** Returns a log with the offsets that a client can read. */
+    private static UnifiedLog log(Cluster cluster, TopicPartition partition) {
+        return of(UnifiedLog.class, Map.of("logStartOffset", call -> offset(cluster, partition, OffsetSpec.earliest()),
+            "logEndOffset", call -> offset(cluster, partition, OffsetSpec.latest()),
+            "highWatermark", call -> offset(cluster, partition, OffsetSpec.latest())));
+    }
+
+    private static long offset(Cluster cluster, TopicPartition partition, OffsetSpec which) throws Exception {
+        try (Admin admin = cluster.admin(Map.of())) {
+            return admin.listOffsets(Map.of(partition, which)).partitionResult(partition).get().offset();
+        }
     }
 
     private static Partition partition(TopicPartitionInfo partition, int id, UnifiedLog log) {
