@@ -8,6 +8,7 @@ import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.kafka.common.network.ListenerName;
 import org.apache.kafka.common.security.auth.SecurityProtocol;
 import org.apache.kafka.common.test.JaasUtils;
+import org.apache.kafka.metadata.BrokerState;
 import org.apache.kafka.metadata.bootstrap.BootstrapMetadata;
 import org.apache.kafka.server.common.Feature;
 import org.apache.kafka.server.common.MetadataVersion;
@@ -124,6 +125,12 @@ public final class Cluster implements AutoCloseable {
 
     public boolean isRunning(int id) {
         return kafkalet != null && kafkalet.isRunning(id);
+    }
+
+    /** Returns the state of a broker. Kafka's remains in SHUTTING_DOWN when it has stopped. */
+    public BrokerState state(int id) {
+        if (kafkalet == null) return BrokerState.NOT_RUNNING;
+        return isRunning(id) ? BrokerState.RUNNING : BrokerState.SHUTTING_DOWN;
     }
 
     public String clusterId() {

@@ -24,7 +24,6 @@ import org.apache.kafka.controller.Controller;
 import org.apache.kafka.coordinator.group.Group;
 import org.apache.kafka.coordinator.group.GroupCoordinator;
 import org.apache.kafka.image.loader.MetadataLoader;
-import org.apache.kafka.metadata.BrokerState;
 import org.apache.kafka.metadata.KRaftMetadataCache;
 import org.apache.kafka.metadata.LeaderAndIsr;
 import org.apache.kafka.raft.LogOffsetMetadata;
@@ -79,7 +78,7 @@ public final class Stand {
             return null;
         });
         known.put("awaitShutdown", call -> null);
-        known.put("brokerState", call -> cluster.isRunning(id) ? BrokerState.RUNNING : BrokerState.NOT_RUNNING);
+        known.put("brokerState", call -> cluster.state(id));
         known.put("config", call -> config);
         known.put("clusterId", call -> cluster.clusterId());
         Answer<Object> port = call -> cluster.port(id, call.getArgument(0));
