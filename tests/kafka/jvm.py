@@ -55,6 +55,7 @@ class Jvm:
     def run(self, broker: str, results: Path, selectors: Iterable[str], seconds: float) -> bool:
         """Run tests and add their results to a file. Return whether all ended within some seconds."""
         serve = [sys.executable, "-m", "kafkalet", "serve", "--kafka-version", "4.3"]
+        serve += ["--set", "kafkalet.closing.fetch.wait=true"]  # as Kafka; see docs/differences.md
         command = ["java", *JVM, f"-Dkafkalet.command={' '.join(serve)}", f"-Dkafkalet.logs={self.home / 'logs'}"]
         command += ["-Dkafkalet.journal=true"] if self.journal else []
         names = ("kafkalet", "both") if broker == "kafkalet" else ("both",)
