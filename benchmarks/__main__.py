@@ -18,7 +18,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from statistics import median
 
-from . import brokers, compaction, coordination, growth, kit, records, scale, security, startup, validation, waits
+from . import (
+    brokers,
+    compaction,
+    coordination,
+    growth,
+    kit,
+    records,
+    scale,
+    security,
+    shares,
+    startup,
+    validation,
+    waits,
+)
 from .peers import __main__ as peers
 from .pipeline.__main__ import main as pipeline
 
@@ -82,6 +95,7 @@ def main() -> None:
     if wanted := [row for row in ROWS if not options.rows or any(part in row for part in options.rows)]:
         measure(wanted, options)
     if not options.rows:
+        shares.main([f"--without={peer}" for peer in peers.PEERS] if options.alone else [])
         startup.main(options.runs)
         waits.main(["--alone"] if options.alone else [])
         kit.main([])

@@ -112,7 +112,7 @@ def start_kafka(heap: str = "512m", release: str = "3.9") -> Running | None:
     kafka.__enter__()
     return Running(
         kafka.bootstrap_servers,
-        kafka.processes[-1].pid,
+        [*kafka.processes.values()][-1].pid,
         kafka.start_s * 1000,
         lambda: kafka.__exit__(None, None, None),
     )

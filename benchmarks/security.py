@@ -95,7 +95,7 @@ def kafkalet(config: dict[str, str], tls: ssl.SSLContext) -> Iterator[Target]:
 def apache_kafka(config: dict[str, str], tls: ssl.SSLContext) -> Iterator[Target]:
     addresses = free_addresses()
     with ApacheKafka("3.9", config=config, listeners=addresses) as kafka:
-        yield Target(kafka.processes[-1].pid, addresses, tls)
+        yield Target([*kafka.processes.values()][-1].pid, addresses, tls)
 
 
 def free_addresses() -> dict[str, tuple[str, int]]:
