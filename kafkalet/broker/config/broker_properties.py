@@ -334,66 +334,38 @@ _BOUNDS_OF_GROUPS = (
 )
 
 # Here, `affects` names the method of BrokerConfig that reads the property.
+# fmt: off
 READ_AS_GIVEN: Mapping[str, Declaration] = {
     row.name: row
     for row in (
-        Declaration(
-            Property("broker.id", Type.INT, "-1"),
-            "Synonym of node.id.",
-            "first_node_id",
-        ),
-        Declaration(
-            Property("node.id", Type.INT, None),
-            "Id of the first broker. The other brokers of a cluster have the following ids.",
-            "first_node_id",
-            since=(3, 0),
-            before={(4, 0): {"default": "-1"}},
-        ),
-        Declaration(
-            Property("log.dirs", Type.LIST, None),
+        Declaration(Property("broker.id", Type.INT, "-1"), "Synonym of node.id.", "first_node_id"),
+        Declaration(Property("node.id", Type.INT, None),
+            "Id of the first broker. The other brokers of a cluster have the following ids.", "first_node_id",
+            since=(3, 0), before={(4, 0): {"default": "-1"}}),
+        Declaration(Property("log.dirs", Type.LIST, None),
             "Directories of the logs; a partition is in one of them. If unset, log.dir. The data is kept; without both "
-            "properties, it is in a temporary directory.",
-            "given",
-            before={(4, 1): {"type": Type.STRING}},
-        ),
-        Declaration(
-            Property("log.dir", Type.LIST, "/tmp/kafka-logs"),  # noqa: S108 - Kafka's default, which is not used here
-            "Directory of the logs, or several, if log.dirs is unset.",
-            "given",
-            before={(4, 1): {"type": Type.STRING}},
-        ),
-        Declaration(
-            Property("metadata.log.dir", Type.STRING, None),
+            "properties, it is in a temporary directory.", "given", before={(4, 1): {"type": Type.STRING}}),
+        Declaration(Property("log.dir", Type.LIST, "/tmp/kafka-logs"),  # noqa: S108 - Kafka's default; not used here
+            "Directory of the logs, or several, if log.dirs is unset.", "given",
+            before={(4, 1): {"type": Type.STRING}}),
+        Declaration(Property("metadata.log.dir", Type.STRING, None),
             "Directory in which a metadata log of Apache Kafka is searched first, when a data directory is opened.",
-            "given",
-            since=(3, 0),
-        ),
-        Declaration(
-            Property("group.consumer.assignors", Type.LIST, "uniform,range"),
-            "Assignors of consumer groups. The first one is the default.",
-            "given",
-            since=(3, 0),
-            before={(4, 0): {"default": _JAVA_ASSIGNORS}},
-        ),
-        Declaration(
-            Property("group.coordinator.rebalance.protocols", Type.LIST, "classic,consumer,streams"),
-            "Supported group protocols. Consumer groups require consumer in this list.",
-            "given",
-            since=(3, 0),
-            before={(4, 0): {"default": "classic"}, (4, 1): {"default": "classic,consumer"}},
-        ),
+            "given", since=(3, 0)),
+        Declaration(Property("group.consumer.assignors", Type.LIST, "uniform,range"),
+            "Assignors of consumer groups. The first one is the default.", "given",
+            since=(3, 0), before={(4, 0): {"default": _JAVA_ASSIGNORS}}),
+        Declaration(Property("group.coordinator.rebalance.protocols", Type.LIST, "classic,consumer,streams"),
+            "Supported group protocols. Consumer groups require consumer in this list.", "given",
+            since=(3, 0), before={(4, 0): {"default": "classic"}, (4, 1): {"default": "classic,consumer"}}),
         *(
-            Declaration(
-                Property(f"group.{kind}.{bound}.{name}", Type.INT, default),
-                f"{word} of the group property {kind}.{name}.",
-                "given",
-                since=since,
-            )
+            Declaration(Property(f"group.{kind}.{bound}.{name}", Type.INT, default),
+                f"{word} of the group property {kind}.{name}.", "given", since=since)
             for kind, name, since, least, most in _BOUNDS_OF_GROUPS
             for bound, word, default in (("min", "Minimum", least), ("max", "Maximum", most))
         ),
     )
 }
+# fmt: on
 
 _AS_TOPIC: Any = object()
 """Stands for the value of the topic property, in a field of TopicDefault."""

@@ -34,26 +34,20 @@ MATCHABLE = frozenset(
 )
 
 # Here, `affects` names the part of a subscription that the property sets (`kafkalet.broker.telemetry`).
+# fmt: off
 PROPERTIES = {
     row.name: row
     for row in (
-        Declaration(
-            Property("interval.ms", Type.INT, str(DEFAULT_INTERVAL_MS)),
-            "Interval at which clients push their metrics.",
-            "interval.ms",
-        ),
-        Declaration(
-            Property("match", Type.LIST, ""),
+        Declaration(Property("interval.ms", Type.INT, str(DEFAULT_INTERVAL_MS)),
+            "Interval at which clients push their metrics.", "interval.ms"),
+        Declaration(Property("match", Type.LIST, ""),
             "Clients that the subscription applies to, as a list of attribute=expression. All clients if empty.",
-            "match",
-        ),
-        Declaration(
-            Property("metrics", Type.LIST, ""),
-            "Metrics that clients push, as a list of name prefixes. * selects all metrics.",
-            "metrics",
-        ),
+            "match"),
+        Declaration(Property("metrics", Type.LIST, ""),
+            "Metrics that clients push, as a list of name prefixes. * selects all metrics.", "metrics"),
     )
 }
+# fmt: on
 
 
 def check(texts: Mapping[str, str], release: Release) -> None:
