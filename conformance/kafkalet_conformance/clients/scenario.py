@@ -32,6 +32,7 @@ class Role(StrEnum):
     PRODUCE = "produce"
     CONSUME = "consume"
     TRANSFORM = "transform"
+    SHARE = "share"
 
 
 Judge = Callable[[Any], Iterable[Finding]]

@@ -5,7 +5,7 @@ kafkalet conform client -- python3 -m kafkalet_conformance.clients.drivers.confl
 
 from typing import Any
 
-from .contract import Deliveries, Task, given, library_is_missing, reason, run, tell, tell_record
+from .contract import Deliveries, Task, acknowledgement, given, library_is_missing, reason, run, tell, tell_record
 
 try:
     import confluent_kafka
@@ -133,6 +133,42 @@ def raise_if_final(error: Any) -> None:
     log(error)
 
 
+def share(task: Task) -> bool:
+    settings = {
+        "bootstrap.servers": task.bootstrap_servers,
+        "group.id": task.group,
+        "share.acknowledgement.mode": "explicit",
+        "socket.timeout.ms": task.request_timeout_ms,
+        "topic.metadata.refresh.interval.ms": task.metadata_max_age_ms,
+    }
+    consumer = confluent_kafka.ShareConsumer(given(**settings))
+    done: set[tuple[int, int]] = set()
+    try:
+        consumer.subscribe([task.topic])
+        while len(done) < task.count and task.left_s:
+            acknowledged = set()
+            for message in filter(is_record, consumer.poll(POLL_S)):
+                place = message.partition(), message.offset()
+                tell_record(*place, message.value())
+                kind = acknowledgement(message.value(), message.delivery_count())
+                consumer.acknowledge(message, confluent_kafka.AcknowledgeType[kind])
+                acknowledged |= {place} if kind != "RELEASE" else set()
+            failed = commit_share(consumer, task) if acknowledged else set()
+            done |= {place for place in acknowledged if place[0] not in failed}
+    finally:
+        consumer.close()
+    return len(done) >= task.count
+
+
+def commit_share(consumer: Any, task: Task) -> set[int]:
+    """Send the acknowledgements; return the partitions for which that failed."""
+    results = consumer.commit_sync(task.left_s) or {}
+    failed = {partition.partition: error for partition, error in results.items() if error is not None}
+    for error in failed.values():
+        log(error)
+    return set(failed)
+
+
 def transform(task: Task) -> bool:
     consumer = consumer_of(task, {"enable.auto.commit": False})
     producer = producer_of(task)
@@ -176,4 +212,4 @@ def copy(messages: list[Any], consumer: Any, producer: Any, task: Task) -> int:
 
 if __name__ == "__main__":
     client = f"confluent-kafka {confluent_kafka.__version__} (librdkafka {confluent_kafka.libversion()[0]})"
-    run(client, KafkaException, produce=produce, consume=consume, transform=transform)
+    run(client, KafkaException, produce=produce, consume=consume, transform=transform, share=share)

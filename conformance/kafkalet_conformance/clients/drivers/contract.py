@@ -99,6 +99,14 @@ def tell_record(partition: int, offset: int, value: bytes | None) -> None:
     tell("record", partition, offset, shown(value))
 
 
+def acknowledgement(value: bytes | None, delivery_count: int) -> str:
+    """Return what a share consumer does with a record: it releases the first delivery of values that end in 0, rejects
+    values that end in 7, and accepts the others.
+    """
+    last = (value or b"")[-1:]
+    return "RELEASE" if last == b"0" and delivery_count == 1 else "REJECT" if last == b"7" else "ACCEPT"
+
+
 def shown(value: bytes | None) -> str:
     r"""Return a value without blanks and control characters: `\xNN` for such bytes, `\N` for null."""
     if value is None:

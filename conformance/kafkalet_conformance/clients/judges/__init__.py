@@ -17,6 +17,7 @@ from .consumers import consumed, consumed_or_failed
 from .ending import ended
 from .producers import UNKNOWN_PRODUCER, produced, refused
 from .retries import polite
+from .sharing import shared
 from .transforming import transformed
 
 __all__ = (
@@ -28,6 +29,7 @@ __all__ = (
     "polite",
     "produced",
     "refused",
+    "shared",
     "tolerating",
     "transformed",
 )

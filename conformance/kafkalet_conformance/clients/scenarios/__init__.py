@@ -15,11 +15,12 @@ def all_scenarios() -> dict[str, Scenario]:
         producers,
         records,
         sessions,
+        shares,
         topics,
         versions,
     )
 
-    modules = (baseline, leaders, offsets, sessions, groups, producers, idempotence)
+    modules = (baseline, leaders, offsets, sessions, groups, shares, producers, idempotence)
     found: dict[str, Scenario] = {}
     for module in (*modules, connections, topics, records, versions):
         found |= module.CATALOG.scenarios

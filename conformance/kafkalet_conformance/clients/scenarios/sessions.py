@@ -142,7 +142,7 @@ def consume_waits_when_throttled(stage: Stage) -> None:
 
     stage.create_topic()
     stage.send(10)
-    stage.rewrite("Fetch", change, times=1, versions=range(8, 100))
+    stage.rewrite("Fetch", change, times=1, version=range(8, 100))
     stage.start()
     stage.wait_for_position(10)
     stage.send(10)

@@ -87,7 +87,7 @@ def _tagged(api: str) -> Play:
         if stage.scenario.role is Role.CONSUME:
             stage.send(20)
         flexible = BY_TITLE[api].flexible
-        stage.rewrite_frames(api, change, versions=range(flexible.low, 100))
+        stage.rewrite_frames(api, change, version=range(flexible.low, 100))
 
     return play
 

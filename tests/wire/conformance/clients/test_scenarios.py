@@ -1,5 +1,7 @@
 """Scenarios with real clients, whose verdicts are known, and with clients that have one flaw."""
 
+import sys
+
 import pytest
 
 from kafkalet_conformance.clients.results import Verdict
@@ -22,6 +24,8 @@ RIGHT = [
     "consume-large-batch",
     "tagged-fields-fetch",
     "api-versions-unsupported",
+    "share",
+    "share-session-not-found",
 ]
 
 
@@ -36,6 +40,8 @@ def test_librdkafka_is_correct(scenario: str) -> None:
     [
         ("produce-answer-lost-acks-1", Verdict.AS_DOCUMENTED),  # at least once
         ("produce-out-of-order-sequence", Verdict.AS_DOCUMENTED),  # reported, but not recovered from (KIP-360)
+        ("share-acknowledgement-lost", Verdict.AS_DOCUMENTED),  # at least once
+        ("share-locks-expire", Verdict.AS_DOCUMENTED),
         ("consume-wrong-checksum", Verdict.CORRUPT),  # check.crcs is false by default
         ("consume-invalid-fetch-session-epoch", Verdict.NOT_RUN),  # it has no fetch sessions
         ("consume-waits-when-throttled", Verdict.TOO_FAST),  # it lists KIP-219 as not supported
@@ -74,6 +80,26 @@ def test_kafka_python_is_correct(scenario: str) -> None:
 )
 def test_fake_client_gets_verdict(scenario: str, flaw: str, verdict: Verdict) -> None:
     assert judged_fake(scenario, flaw, timeout_s=10).verdict is verdict
+
+
+def test_share_consumer_finds_the_new_leader() -> None:
+    result = judged("share-leader-moves", driver("confluent_kafka"))
+    assert result.verdict in (Verdict.CORRECT, Verdict.AS_DOCUMENTED)  # a release may have been in flight
+
+
+@pytest.mark.parametrize(
+    ("flaw", "verdict"),
+    [
+        ("none", Verdict.CORRECT),
+        ("hides", Verdict.LOST),
+        ("repeats", Verdict.DUPLICATED),
+        ("never-releases", Verdict.LOST),
+        ("releases-the-last", Verdict.LOST),
+    ],
+)
+def test_share_consumer_with_a_flaw_gets_verdict(flaw: str, verdict: Verdict) -> None:
+    command = [sys.executable, "-m", "tests.wire.conformance.clients.flawed_share_client", flaw]
+    assert judged("share", command).verdict is verdict
 
 
 def test_client_that_sends_a_version_that_is_not_served_violates_the_protocol() -> None:
