@@ -5,15 +5,23 @@ that holds it. After every step:
 
 * no record is lost: each one is done, in flight, or will be read again;
 * none is delivered more often than the limit, and none that is done is delivered again;
-* none is held by two members;
+* none is held by two members: a member holds exactly what it has acquired, and not given back or lost;
 * the start offset does not go back, and the number of completed deliveries is that of the done records above it.
 """
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from kafkalet.broker.share.acquisition import BY_BATCHES, BY_RECORDS, LogBatch, Wanted, acquire
+from kafkalet.broker.share.in_flight import Run
 from kafkalet.broker.share.share_partition import (
     ACCEPT,
     REJECT,
@@ -29,17 +37,19 @@ from kafkalet.protocol.errors import KafkaError
 from tests.profile import examples
 
 MEMBERS = ("alice", "bob", "carol")
-LIMIT = 4
 LOCK_MS = 1000
-LIMITS = Limits(lock_ms=LOCK_MS, max_deliveries=LIMIT, max_locks=40)
 
 members = st.sampled_from(MEMBERS)
 fraction = st.floats(0, 1)
 
 
 class Histories(RuleBasedStateMachine):
-    @initialize(sizes=st.lists(st.tuples(st.integers(1, 12), st.integers(0, 3)), min_size=1, max_size=12))
-    def write(self, sizes: list[tuple[int, int]]) -> None:
+    @initialize(
+        sizes=st.lists(st.tuples(st.integers(1, 6), st.integers(0, 2)), min_size=2, max_size=8),
+        limit=st.integers(2, 4),
+    )
+    def write(self, sizes: list[tuple[int, int]], limit: int) -> None:
+        self.limits = Limits(lock_ms=LOCK_MS, max_deliveries=limit, max_locks=40)
         self.log: list[LogBatch] = []
         self.log_start = end = 0
         for size, gap in sizes:
@@ -52,7 +62,7 @@ class Histories(RuleBasedStateMachine):
         self.stored: tuple[StateBatch, ...] = ()
         self.stored_start = 0
         self.writing: list[Update] = []
-        self.partition = SharePartition(lambda: LIMITS, 0)
+        self.partition = SharePartition(lambda: self.limits, 0)
         self.lowest_start = 0
 
     # What members do
@@ -65,29 +75,32 @@ class Histories(RuleBasedStateMachine):
             return
         offset = max(self.partition.next_fetch_offset(), self.log_start)
         read = [batch for batch in self.log if batch.last >= offset]
-        for first, last, count in acquire(self.partition, Wanted(member, mode, most, size), offset, read, self.now_ms):
+        acquired = acquire(self.partition, Wanted(member, mode, most, size), offset, read, self.now_ms)
+        assert mode == BY_BATCHES or sum(last - first + 1 for first, last, _ in acquired) <= most
+        for first, last, count in acquired:
             for each in range(first, last + 1):
                 assert each not in self.done, f"record {each} was done"
                 assert each not in self.holders, f"record {each} was held"
-                assert count <= LIMIT, f"record {each} was delivered {count} times"
+                assert count <= self.limits.max_deliveries, f"record {each} was delivered {count} times"
                 assert count == self.deliveries.get(each, 0) + 1, f"the deliveries of record {each}"
                 self.deliveries[each] = count
                 self.holders[each] = member, self.now_ms + LOCK_MS
 
+    @precondition(lambda self: self.holders)
     @rule(
-        member=members,
         at=fraction,
-        types=st.lists(st.sampled_from([0, ACCEPT, RELEASE, REJECT, RENEW]), min_size=1, max_size=12),
+        types=st.lists(st.sampled_from([0, ACCEPT, RELEASE, RELEASE, REJECT, RENEW, RENEW]), min_size=1, max_size=12),
         is_persisted=st.sampled_from([True, True, False]),
         waits=st.booleans(),
     )
-    def acknowledge(self, member: str, at: float, types: list[int], is_persisted: bool, waits: bool) -> None:
-        held = sorted(offset for offset, (owner, _) in self.holders.items() if owner == member)
-        if not held:
+    def acknowledge(self, at: float, types: list[int], is_persisted: bool, waits: bool) -> None:
+        held = sorted(offset for offset, (owner, _) in self.holders.items() if owner)
+        if not held:  # all of them are being written
             return
         first = held[int(at * (len(held) - 1))]
+        member, _ = self.holders[first]
         count = 1
-        while count < len(types) and first + count in held:
+        while (count < len(types) or len(types) == 1) and self.holders.get(first + count, ("",))[0] == member:
             count += 1
         asked = Acknowledgement(first, first + count - 1, types[:count])
         update = self.partition.acknowledge(member, [asked], self.now_ms)
@@ -104,10 +117,9 @@ class Histories(RuleBasedStateMachine):
         else:
             self.persist(update)
 
+    @precondition(lambda self: self.writing)
     @rule(is_persisted=st.booleans())
     def end_writing(self, is_persisted: bool) -> None:
-        if not self.writing:
-            return
         update = self.writing.pop(0)
         if is_persisted:
             self.persist(update)
@@ -128,6 +140,7 @@ class Histories(RuleBasedStateMachine):
         self.stored = combined(self.stored, batches, start_offset)
         self.stored_start = start_offset
 
+    @precondition(lambda self: self.holders)
     @rule(member=members)
     def repeat_what_is_not_held(self, member: str) -> None:
         other = next((offset for offset, (owner, _) in self.holders.items() if owner not in (member, "")), None)
@@ -144,13 +157,18 @@ class Histories(RuleBasedStateMachine):
     def pictured(self) -> list[str]:
         return [repr(run) for batch in self.partition.in_flight for run in batch.runs]
 
+    @precondition(lambda self: self.holders)
     @rule(member=members)
     def leave(self, member: str) -> None:
-        self.persist(self.partition.release(member, self.now_ms))
+        update = self.partition.release(member, self.now_ms)
+        released = {offset for run in update.runs for offset in range(run.first, run.last + 1)}
+        assert released == {offset for offset, (owner, _) in self.holders.items() if owner == member}
+        self.persist(update)
 
     # What happens to them
 
-    @rule(after_ms=st.sampled_from([400, LOCK_MS]))
+    @precondition(lambda self: self.holders)
+    @rule(after_ms=st.sampled_from([300, 600, 600, LOCK_MS]))
     def wait(self, after_ms: int) -> None:
         self.now_ms += after_ms
         batches = self.partition.expire(self.now_ms)
@@ -172,11 +190,12 @@ class Histories(RuleBasedStateMachine):
         self.log_start = max(self.log_start, to)
         self.partition.move_start(self.log_start)
 
+    @precondition(lambda self: self.holders and self.stored)
     @rule()
     def restart(self) -> None:
         self.writing.clear()
         self.holders.clear()
-        self.partition = SharePartition(lambda: LIMITS, self.stored_start, self.stored)
+        self.partition = SharePartition(lambda: self.limits, self.stored_start, self.stored)
         self.partition.move_start(self.log_start)
         self.lowest_start = self.partition.start_offset
         self.done = {
@@ -204,6 +223,32 @@ class Histories(RuleBasedStateMachine):
                             self.done.add(offset)
 
     # What holds
+
+    def visible(self) -> dict[int, Run]:
+        """Return the records in flight at or above the start offset."""
+        return {
+            offset: run
+            for batch in self.partition.in_flight
+            for run in batch.runs
+            for offset in range(max(run.first, self.partition.start_offset), run.last + 1)
+        }
+
+    @invariant()
+    def members_hold_what_they_have_acquired(self) -> None:
+        start = self.partition.start_offset
+        held = {offset: owner for offset, (owner, _) in self.holders.items() if offset >= start}
+        found = self.visible()
+        assert {offset: run.member for offset, run in found.items() if run.state is RecordState.ACQUIRED} == {
+            offset: owner for offset, owner in held.items() if owner
+        }
+        assert {offset for offset, run in found.items() if run.is_in_transition} == {
+            offset for offset, owner in held.items() if not owner
+        }
+
+    @invariant()
+    def available_records_are_read_again(self) -> None:
+        available = [offset for offset, run in self.visible().items() if run.is_acquirable]
+        assert not available or self.partition.next_fetch_offset() <= available[0]
 
     @invariant()
     def the_start_offset_does_not_go_back(self) -> None:
@@ -240,4 +285,4 @@ class Histories(RuleBasedStateMachine):
 
 
 def test_any_history_keeps_the_promises_of_a_share_group() -> None:
-    run_state_machine_as_test(Histories, settings=settings(max_examples=examples(0.6), stateful_step_count=40))
+    run_state_machine_as_test(Histories, settings=settings(max_examples=examples(3), stateful_step_count=40))
