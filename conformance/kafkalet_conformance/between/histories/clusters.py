@@ -22,7 +22,7 @@ def replicated(h: History) -> str:
     """Create a topic whose partitions have two or three replicas each; Kafka requires the same number for all."""
     size = h.of(2, 2, 3)
     sets = [h.dice.sample(list(h.nodes), size) for _ in range(h.of(1, 2))]
-    topic = h.spread_topic("t0", *sets)
+    topic = h.spread_topic("t0", *sets, retention_ms=-1)  # the records are old
     h.places = [(topic, index) for index in range(len(sets))]
     h.configs[topic] = {}
     return topic
