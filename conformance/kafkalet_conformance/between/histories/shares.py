@@ -132,7 +132,7 @@ class Reader:
             case "member":
                 self.ask(api, version, body | {"member_id": h.of("", "x" * 37, "D" * 22, None)}, epoch=h.of(0, 1, -1))
             case "group":
-                self.ask(api, version, body | {"group_id": h.of("", None, "c.nobody")}, epoch=h.of(0, 1))
+                self.ask(api, version, body | {"group_id": h.of("", None, "$nobody")}, epoch=h.of(0, 1))
             case "opens":
                 self.ask(api, version, body, epoch=OPEN if api == "ShareAcknowledge" or body["topics"] else odd_epoch)
 
@@ -211,6 +211,7 @@ def deliveries(h: History) -> None:
     """Let readers of one group fetch and acknowledge, while records are written, deleted, committed and aborted."""
     h.make_topics(1, 2, h.of(dict, dict, dict, h.topic_configs))
     group = Share(h)
+    h.unique("nobody")
     configure(h, group)
     letters = delivered_letters(h, group)
     topics = sorted(h.configs)
@@ -423,7 +424,7 @@ class Member:
     def odd(self) -> None:
         h = self.h
         epoch = h.of(f"${self.epoch}-1", f"${self.epoch}+1", f"${self.epoch}+7", -2, 0)
-        who = h.of({}, {}, {}, {"member_id": h.of("", "x" * 37)}, {"group_id": h.of("", "c.nobody")}, {"rack_id": ""})
+        who = h.of({}, {}, {}, {"member_id": h.of("", "x" * 37)}, {"group_id": h.of("", "$nobody")}, {"rack_id": ""})
         self.beat(epoch, **who | h.of({}, {"subscribed_topic_names": []}))
         self.settle()
 
@@ -448,6 +449,7 @@ def members(h: History) -> None:
         h.configs[topic] = {}
         h.places.append((topic, 0))
     group = Share(h)
+    h.unique("nobody")
     for _ in range(h.of(0, 3)):
         write(h)
     walkers = [Member(h, group, letter) for letter in letters]
@@ -477,7 +479,7 @@ def members(h: History) -> None:
 
 
 def describe(h: History, group: Share) -> None:
-    wanted = [group.id, *[h.of("", "c.nobody")][: h.of(0, 0, 1)]]
+    wanted = [group.id, *[h.of("", "$nobody")][: h.of(0, 0, 1)]]
     body = {"group_ids": wanted, "include_authorized_operations": h.chance(0.2)}
     h.ask("ShareGroupDescribe", h.version("ShareGroupDescribe"), body)
 
@@ -506,14 +508,14 @@ def alter_offsets(h: History, group: Share) -> None:
         ],
         "topic_name",
     )
-    who = group.id if h.chance(0.95) else h.of("", "c.nobody")
+    who = group.id if h.chance(0.95) else h.of("", "$nobody")
     h.ask("AlterShareGroupOffsets", h.version("AlterShareGroupOffsets"), {"group_id": who, "topics": topics})
     offsets(h, group)
 
 
 def delete_offsets(h: History, group: Share) -> None:
     topics = [{"topic_name": h.place()[0]} for _ in range(h.of(1, 1, 2))]
-    who = group.id if h.chance(0.95) else h.of("", "c.nobody")
+    who = group.id if h.chance(0.95) else h.of("", "$nobody")
     h.ask("DeleteShareGroupOffsets", h.version("DeleteShareGroupOffsets"), {"group_id": who, "topics": topics})
     offsets(h, group)
 
