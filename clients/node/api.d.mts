@@ -116,6 +116,8 @@ export interface Broker {
   node_id: number
   /** Whether the broker accepts requests. */
   is_running: boolean
+  /** Whether the broker is suspended, and its requests wait. */
+  is_paused: boolean
   /** The host that the broker advertises, or null while it is stopped. */
   host: string | null
   /** The port that the broker advertises, or null while it is stopped. */
@@ -1488,6 +1490,12 @@ export class Api {
 
   /** Start a stopped broker again, on the same port. */
   startBroker (nodeId: number): Promise<Broker>
+
+  /** Suspend a broker. Connections stay open, but get no responses, and the broker does not follow other leaders. */
+  pauseBroker (nodeId: number): Promise<Broker>
+
+  /** Let a paused broker continue. It serves the requests that have arrived, and catches up with other leaders. */
+  resumeBroker (nodeId: number): Promise<Broker>
 
   /** Stop replicas of a broker from following their leaders. */
   holdReplication (nodeId: number, body: Replicas): Promise<void>

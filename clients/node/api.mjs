@@ -338,6 +338,14 @@ export class Api {
     return await this.#call('POST', `/v1/brokers/${encodeURIComponent(nodeId)}/start`)
   }
 
+  async pauseBroker (nodeId) {
+    return await this.#call('POST', `/v1/brokers/${encodeURIComponent(nodeId)}/pause`)
+  }
+
+  async resumeBroker (nodeId) {
+    return await this.#call('POST', `/v1/brokers/${encodeURIComponent(nodeId)}/resume`)
+  }
+
   async holdReplication (nodeId, body) {
     return await this.#call('POST', `/v1/brokers/${encodeURIComponent(nodeId)}/hold-replication`, body)
   }

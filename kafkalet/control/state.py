@@ -26,6 +26,7 @@ BROKER = Object(
     "A broker of the cluster.",
     Field("node_id", Integer(0, INT32_MAX), "The id of the broker."),
     Field("is_running", Boolean(), "Whether the broker accepts requests."),
+    Field("is_paused", Boolean(), "Whether the broker is suspended, and its requests wait."),
     Field("host", Nullable(Text()), "The host that the broker advertises, or null while it is stopped."),
     Field("port", Nullable(Integer(0, 65535)), "The port that the broker advertises, or null while it is stopped."),
     Field("rack", Nullable(Text()), "The rack of the broker, or null."),
@@ -131,6 +132,7 @@ def _brokers(server: Server) -> list[Json]:
             {
                 "node_id": node_id,
                 "is_running": node_id in server.nodes,
+                "is_paused": node_id in server.leadership.suspended,
                 "host": None if endpoint is None else endpoint.host,
                 "port": None if endpoint is None else endpoint.port,
                 "rack": None if endpoint is None else endpoint.rack,

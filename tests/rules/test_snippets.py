@@ -26,6 +26,7 @@ NOT_RUN = {
     "docker build": "it needs a Docker daemon and the network",
     "make test": "it takes minutes",
     "make bench": "it takes minutes",
+    "make kafka-tests": "it takes hours",
     "spark-submit --master yarn": "it needs a YARN cluster",
     "kafkalet serve &\nkcat": "it needs kcat, which is not a Python package",
     "mvn -f clients/java": "tests/clients/test_toolchain_examples.py runs it",

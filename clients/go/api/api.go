@@ -194,6 +194,9 @@ type Broker struct {
 	// Whether the broker accepts requests.
 	IsRunning bool `json:"is_running"`
 
+	// Whether the broker is suspended, and its requests wait.
+	IsPaused bool `json:"is_paused"`
+
 	// The host that the broker advertises, or null while it is stopped.
 	Host *string `json:"host"`
 
@@ -2186,6 +2189,24 @@ func (api API) StartBroker(nodeId int64) Broker {
 	api.T.Helper()
 	var result Broker
 	api.call("POST", fmt.Sprintf("/v1/brokers/%v/start", nodeId), nil, &result)
+	return result
+}
+
+// PauseBroker: suspend a broker. Connections stay open, but get no responses, and the broker does not follow
+// other leaders.
+func (api API) PauseBroker(nodeId int64) Broker {
+	api.T.Helper()
+	var result Broker
+	api.call("POST", fmt.Sprintf("/v1/brokers/%v/pause", nodeId), nil, &result)
+	return result
+}
+
+// ResumeBroker: let a paused broker continue. It serves the requests that have arrived, and catches up with
+// other leaders.
+func (api API) ResumeBroker(nodeId int64) Broker {
+	api.T.Helper()
+	var result Broker
+	api.call("POST", fmt.Sprintf("/v1/brokers/%v/resume", nodeId), nil, &result)
 	return result
 }
 

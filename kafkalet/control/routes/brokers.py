@@ -44,6 +44,22 @@ def start_broker(call: Call, node_id: NodeId) -> Json:
     return get_broker(call, node_id)
 
 
+@routes.post("/v1/brokers/{node_id}/pause", response=state.BROKER)
+def pause_broker(call: Call, node_id: NodeId) -> Json:
+    """Suspend a broker. Connections stay open, but get no responses, and the broker does not follow other leaders."""
+    get_broker(call, node_id)
+    call.cluster.broker(node_id).pause()
+    return get_broker(call, node_id)
+
+
+@routes.post("/v1/brokers/{node_id}/resume", response=state.BROKER)
+def resume_broker(call: Call, node_id: NodeId) -> Json:
+    """Let a paused broker continue. It serves the requests that have arrived, and catches up with other leaders."""
+    get_broker(call, node_id)
+    call.cluster.broker(node_id).resume()
+    return get_broker(call, node_id)
+
+
 REPLICAS = "Replicas of a broker: all, those of one topic, or a single one."
 AnyTopic = Annotated[str | None, "The topic. The default is all topics."]
 AnyPartition = Annotated[Int32 | None, "The partition. The default is all partitions."]

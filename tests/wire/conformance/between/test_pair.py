@@ -21,25 +21,25 @@ ALONE = sorted(name for name, group in GROUPS.items() if group == Group(group.wr
 
 @pytest.fixture(scope="module")
 def two_brokers() -> Iterator[tuple[Target, Target]]:
-    with kafkalet.Broker(version="3.9") as one, kafkalet.Broker(version="3.9") as other:
+    with kafkalet.Broker(version="4.4") as one, kafkalet.Broker(version="4.4") as other:
         yield Target(one.bootstrap_servers), Target(other.bootstrap_servers)
 
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_same_seed_produces_same_history(group: str, two_brokers: tuple[Target, Target]) -> None:
     nodes = (1, 2, 3)
-    steps = [history(group, SEED, number, "3.9", two_brokers[0].versions, nodes).steps for number in (0, 0, 1)]
+    steps = [history(group, SEED, number, "4.4", two_brokers[0].versions, nodes).steps for number in (0, 0, 1)]
     assert steps[0] == steps[1] != steps[2]
 
 
 @pytest.mark.parametrize("group", ALONE)
 def test_two_equal_brokers_have_no_difference(group: str, two_brokers: tuple[Target, Target]) -> None:
-    steps = history(group, SEED, 0, "3.9", two_brokers[0].versions).steps
+    steps = history(group, SEED, 0, "4.4", two_brokers[0].versions).steps
     assert Pair(*two_brokers).first_difference(steps) is None
 
 
 def test_shrinker_removes_unneeded_steps(two_brokers: tuple[Target, Target]) -> None:
-    steps = history("list_offsets", SEED, 0, "3.9", two_brokers[0].versions).steps
+    steps = history("list_offsets", SEED, 0, "4.4", two_brokers[0].versions).steps
 
     class Odd(Pair):
         """Reports a difference for every response to ListOffsets since version 4."""

@@ -586,6 +586,22 @@ public final class Api {
         return new Broker(map(control.control("POST", "/v1/brokers/" + encoded(nodeId) + "/start", null)));
     }
 
+    /**
+     * Suspend a broker. Connections stay open, but get no responses, and the broker does not follow other
+     * leaders.
+     */
+    public Broker pauseBroker(long nodeId) {
+        return new Broker(map(control.control("POST", "/v1/brokers/" + encoded(nodeId) + "/pause", null)));
+    }
+
+    /**
+     * Let a paused broker continue. It serves the requests that have arrived, and catches up with other
+     * leaders.
+     */
+    public Broker resumeBroker(long nodeId) {
+        return new Broker(map(control.control("POST", "/v1/brokers/" + encoded(nodeId) + "/resume", null)));
+    }
+
     /** Stop replicas of a broker from following their leaders. */
     public void holdReplication(long nodeId, Replicas body) {
         control.control("POST", "/v1/brokers/" + encoded(nodeId) + "/hold-replication", body.json);
@@ -957,6 +973,11 @@ public final class Api {
         /** Whether the broker accepts requests. */
         public boolean isRunning() {
             return get("is_running", value -> (Boolean) value);
+        }
+
+        /** Whether the broker is suspended, and its requests wait. */
+        public boolean isPaused() {
+            return get("is_paused", value -> (Boolean) value);
         }
 
         /** The host that the broker advertises, or null while it is stopped. */
