@@ -47,16 +47,16 @@ def start_broker(call: Call, node_id: NodeId) -> Json:
 @routes.post("/v1/brokers/{node_id}/pause", response=state.BROKER)
 def pause_broker(call: Call, node_id: NodeId) -> Json:
     """Suspend a broker. Connections stay open, but get no responses, and the broker does not follow other leaders."""
-    get_broker(call, node_id)
-    call.cluster.broker(node_id).pause()
+    if not get_broker(call, node_id)["is_paused"]:
+        call.cluster.broker(node_id).pause()
     return get_broker(call, node_id)
 
 
 @routes.post("/v1/brokers/{node_id}/resume", response=state.BROKER)
 def resume_broker(call: Call, node_id: NodeId) -> Json:
     """Let a paused broker continue. It serves the requests that have arrived, and catches up with other leaders."""
-    get_broker(call, node_id)
-    call.cluster.broker(node_id).resume()
+    if get_broker(call, node_id)["is_paused"]:
+        call.cluster.broker(node_id).resume()
     return get_broker(call, node_id)
 
 

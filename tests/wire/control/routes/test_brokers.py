@@ -22,12 +22,19 @@ def test_stopped_broker_starts_on_its_port(three: Asking) -> None:
     assert three.post("/v1/brokers/2/start") == before
 
 
-def test_stop_and_start_of_a_broker_are_idempotent(three: Asking) -> None:
-    assert three.post("/v1/brokers/2/stop") == three.post("/v1/brokers/2/stop")
-    assert three.post("/v1/brokers/2/start") == three.post("/v1/brokers/2/start")
+@pytest.mark.parametrize("action", ["stop", "start", "pause", "resume"])
+def test_change_of_a_broker_is_idempotent(three: Asking, action: str) -> None:
+    assert three.post(f"/v1/brokers/2/{action}") == three.post(f"/v1/brokers/2/{action}")
 
 
-@pytest.mark.parametrize("path", ["", "/stop", "/start", "/hold-replication"])
+def test_paused_broker_is_running_until_it_is_fenced(three: Asking) -> None:
+    paused = three.post("/v1/brokers/2/pause")
+    assert (paused["is_paused"], paused["is_running"]) == (True, True)
+    assert three.get("/v1/brokers/2") == paused
+    assert not three.post("/v1/brokers/2/resume")["is_paused"]
+
+
+@pytest.mark.parametrize("path", ["", "/stop", "/start", "/pause", "/hold-replication"])
 def test_unknown_broker_is_not_found(three: Asking, path: str) -> None:
     answer = three.ask("POST" if path else "GET", f"/v1/brokers/9{path}")
     assert (answer.status, answer.message) == (404, "broker 9 does not exist")
