@@ -21,7 +21,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafkalet.broker.cluster.metadata import check_topic_name
 from kafkalet.broker.cluster.metadata_store import MetadataDamaged
@@ -55,7 +55,6 @@ from .security_options import SECURITY_OPTIONS, short_forms
 
 if TYPE_CHECKING:
     from kafkalet.broker.network.journal_file import JournalFile
-    from kafkalet.broker.security.acl import Acl
     from kafkalet.broker.security.short_forms import ShortForms
     from kafkalet.control.server import ControlServer
 
@@ -366,6 +365,7 @@ def serve(options: Serve, starter: Starter) -> int:
     config: dict[str | int, str | Mapping[str, str]] = dict(
         (*options.properties.items(), *options.own_properties.items())
     )
+    security = {} if options.security is None else options.security._asdict()
     try:
         cluster = _class_of_cluster(options)(
             options.brokers,
@@ -378,7 +378,7 @@ def serve(options: Serve, starter: Starter) -> int:
             topics=options.topics,
             version=options.kafka_version,
             features=options.features,
-            **_security(options.security),
+            **security,
         )
     except ValueError as error:
         raise UsageError(error) from error
@@ -393,21 +393,6 @@ def serve(options: Serve, starter: Starter) -> int:
         finally:
             if journal_file is not None:
                 journal_file.close()
-
-
-class _Security(TypedDict, total=False):
-    """Arguments of EmbeddedCluster."""
-
-    tls: bool
-    users: Mapping[str, str]
-    super_users: Sequence[str]
-    acls: "Sequence[Acl]"
-
-
-def _security(given: "ShortForms | None") -> _Security:
-    if given is None:
-        return {}
-    return {"tls": given.tls, "users": given.users, "super_users": given.super_users, "acls": given.acls}
 
 
 def _class_of_cluster(options: Serve) -> type[EmbeddedCluster]:
