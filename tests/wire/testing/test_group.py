@@ -255,7 +255,7 @@ def test_wait_for_lag_that_times_out_shows_members_offsets_and_lag(kafka: Broker
 def test_description_of_a_consumer_group_that_reconciles_explains_the_heartbeats(
     state: str, is_explained: bool
 ) -> None:
-    lines = described(Seen(state, "consumer", [], []))
+    lines = described(Seen(state, "consumer", [], [], is_settled=state == "Stable"))
     assert ["group.consumer.heartbeat.interval.ms" in line for line in lines] == [True] * is_explained
 
 

@@ -151,8 +151,8 @@ class ModernGroup(ABC, Generic[MemberT]):
         try:
             fence(member)
         except KafkaError as error:  # no client is waiting for a response
-            name, code = quoted(self.group_id), error.code.name
-            _LOG.warning("group %s: cannot fence member %s: %s", name, quoted(member_id), code)
+            name = quoted(self.group_id)
+            _LOG.warning("group %s: cannot fence member %s: %s", name, quoted(member_id), error.code.name)
             return False
         return True
 
