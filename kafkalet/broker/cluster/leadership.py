@@ -315,21 +315,22 @@ class Leadership:
         """Copy the records that the follower lacks, or as many as the replication limits permit (KIP-73)."""
         from .replication import catch_up
 
-        quotas = []
-        if follower.node_id not in leader.state.isr:
-            if self._throttles is None:
-                from .throttled_replication import ThrottledReplication
-
-                self._throttles = ThrottledReplication(self.metadata)
-            quotas = self._throttles.quotas(leader, follower)
-        if not quotas:
+        config = leader.log.config
+        if not (config.leader_replication_throttled_replicas or config.follower_replication_throttled_replicas):
             catch_up(leader, follower)
             return
-        while follower.log.log_end_offset < leader.log.log_end_offset:
-            if any(quota.is_exceeded(now_ms) for quota in quotas):
+        if self._throttles is None:
+            from .throttled_replication import ThrottledReplication
+
+            self._throttles = ThrottledReplication(self.metadata)
+        quotas = self._throttles.quotas(leader, follower)
+        fetch_bytes = self.nodes[follower.node_id].config.replica_fetch_max_bytes
+        is_limited = follower.node_id not in leader.state.isr
+        while follower.log.log_end_offset != leader.log.log_end_offset:
+            if is_limited and any(quota.is_exceeded(now_ms) for quota in quotas):
                 self._throttled.add((leader.topic, leader.index))
                 return
-            copied = catch_up(leader, follower, one_fetch=True)
+            copied = catch_up(leader, follower, fetch_bytes)
             if not copied:
                 return
             for quota in quotas:

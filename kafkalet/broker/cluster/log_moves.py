@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from kafkalet.broker.config.broker_config import BrokerConfig
-from kafkalet.broker.quotas.meters import SampledRate
+from kafkalet.broker.quotas.meters import SimpleRate
 from kafkalet.broker.quoting import quoted, shown
 from kafkalet.clock import Clock, Timer
 from kafkalet.protocol.errors import KafkaError
@@ -30,8 +30,8 @@ _LOG = logging.getLogger(__name__)
 RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
 WINDOWS, WINDOW_MS = 11, 1000
 """The defaults of alter.log.dirs.replication.quota.window.num and .size.seconds."""
-RETRY_MS = 1000
-"""The pause after an error of the copied log: Kafka's default of replica.fetch.backoff.ms."""
+BACKOFF_MS = 1000
+"""The pause after an error of the copied log, and while the rate is exceeded: replica.fetch.backoff.ms by default."""
 FLUSHING_MS = 10
 
 
@@ -64,7 +64,7 @@ class LogMoves:
         self._moves: dict[tuple[str, int], LogDirectory] = {}
         """The directories to which replicas are being moved."""
         self._timers: dict[tuple[str, int], Timer | TimerHandle] = {}
-        self._meter = SampledRate(WINDOWS, WINDOW_MS)
+        self._meter = SimpleRate(WINDOWS, WINDOW_MS)
 
     def __iter__(self) -> Iterator[tuple[Partition, LogDirectory]]:
         """Iterate over the replicas that are being moved, and their new directories."""
@@ -124,14 +124,15 @@ class LogMoves:
         partition = self._partitions.get(key)
         if to is None or partition is None:
             return
-        if throttle_ms := self._throttle_ms():
-            self._timers[key] = self._clock.call_later(throttle_ms, lambda: self._step(key))
+        given = self._config.given().get(RATE)
+        if given is not None and self._meter.throttle_ms(max(int(given), 1), self._clock.now_ms()):
+            self._timers[key] = self._clock.call_later(BACKOFF_MS, lambda: self._step(key))
             return
         try:
             delay_ms = self._copy(partition, to)
         except KafkaError as error:  # a failed directory stops the move; an error of the log may be repaired
             _LOG.error("cannot move %s to %s: %s", partition.log.name, to.path, shown(error))
-            delay_ms = RETRY_MS
+            delay_ms = BACKOFF_MS
         if key in self._moves and to.failure is None:
             self._continue_in(key, delay_ms)
 
@@ -139,7 +140,7 @@ class LogMoves:
         """Copy a part of the log. Return how many milliseconds to wait before the next step."""
         key = (partition.topic, partition.index)
         log, copy = partition.log, to.futures[key]
-        copied = catch_up(partition, _Copy(copy), one_fetch=True)
+        copied = catch_up(partition, _Copy(copy), self._config.replica_fetch_max_bytes)
         self._meter.record(copied, self._clock.now_ms())
         if copy.log_end_offset < log.log_end_offset:
             return 0
@@ -152,9 +153,3 @@ class LogMoves:
         _LOG.info("moved %s to %s", log.name, to.path)
         self._moved(partition)
         return 0
-
-    def _throttle_ms(self) -> int:
-        given = self._config.given().get(RATE)
-        if given is None:
-            return 0
-        return int(self._meter.throttle_ms(max(int(given), 1), self._clock.now_ms()))

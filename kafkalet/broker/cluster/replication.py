@@ -33,8 +33,8 @@ class Replica(Protocol):
         """Return the largest known epoch not above `leader_epoch` and its end offset."""
 
 
-def catch_up(leader: Replica, follower: Replica, *, one_fetch: bool = False) -> int:
-    """Make the follower's log equal to the leader's. With `one_fetch`, copy only the records of one fetch.
+def catch_up(leader: Replica, follower: Replica, fetch_bytes: int | None = None) -> int:
+    """Make the follower's log equal to the leader's. With `fetch_bytes`, copy only the records of one such fetch.
 
     Returns the number of bytes that were copied.
     """
@@ -45,7 +45,9 @@ def catch_up(leader: Replica, follower: Replica, *, one_fetch: bool = False) -> 
         target.truncate_fully_and_start_at(source.log_start_offset)
     while target.log_end_offset < source.log_end_offset:
         offset = max(target.log_end_offset, source.log_start_offset)  # which may be within an entry
-        read = source.read(offset, COPY_BYTES, Isolation.LOG_END, at_least_one=True)
+        read = source.read(
+            offset, COPY_BYTES if fetch_bytes is None else fetch_bytes, Isolation.LOG_END, at_least_one=True
+        )
         try:
             records = read.records if isinstance(read.records, bytes) else read.records.read()
         except OSError as error:
@@ -55,7 +57,7 @@ def catch_up(leader: Replica, follower: Replica, *, one_fetch: bool = False) -> 
         try:
             target.append_as_follower(records)
             copied += len(records)
-            if one_fetch:
+            if fetch_bytes is not None:
                 break
         except UnexpectedOffset:  # the follower was truncated, or begins, within an entry that the leader still has
             base_offset = int.from_bytes(records[:8], "big")

@@ -4,14 +4,15 @@ A replica that is not in sync is throttled in two cases: its leader is listed in
 `leader.replication.throttled.replicas` and the leader's broker has a `leader.replication.throttled.rate`; or the
 replica itself is listed in `follower.replication.throttled.replicas` and its broker has a
 `follower.replication.throttled.rate`. It copies the records of one fetch, and then waits until the rate over the last
-seconds is below the limit.
+seconds is at most the limit. Replicas in sync are never throttled, but what they copy counts if they are listed.
 
 Source: kafka.server.ReplicationQuotaManager, kafka.server.ReplicaManager.shouldLeaderThrottle.
 """
 
+import math
 from typing import NamedTuple
 
-from kafkalet.broker.quotas.meters import SampledRate
+from kafkalet.broker.quotas.meters import SimpleRate
 
 from .metadata import MetadataImage
 from .partition import Partition
@@ -25,8 +26,8 @@ ALMOST_NOTHING = 1e-6
 class Quota(NamedTuple):
     """A limit that applies to a replica: the rate of the leader's broker, or of the broker with the replica."""
 
-    rate: int
-    meter: SampledRate
+    rate: float
+    meter: SimpleRate
 
     def is_exceeded(self, now_ms: int) -> bool:
         return self.meter.throttle_ms(max(self.rate, ALMOST_NOTHING), now_ms) > 0
@@ -37,22 +38,18 @@ class ThrottledReplication:
 
     def __init__(self, metadata: MetadataImage) -> None:
         self._metadata = metadata
-        self._meters: dict[tuple[int, str], SampledRate] = {}
+        self._meters: dict[tuple[int, str], SimpleRate] = {}
 
     def quotas(self, leader: Partition, follower: Partition) -> list[Quota]:
-        """Return the limits that apply to a follower; there are none once it is in sync."""
-        if follower.node_id in leader.state.isr:
-            return []
-        quotas = []
+        """Return the limits of the brokers on whose lists a follower, or its leader, is."""
+        rates, quotas = self._metadata.broker_config, []
         for side, replica, listed in (
             ("leader", leader, leader.log.config.leader_replication_throttled_replicas),
             ("follower", follower, follower.log.config.follower_replication_throttled_replicas),
         ):
             if EVERY_REPLICA in listed or f"{replica.index}:{replica.node_id}" in listed:
-                given = self._metadata.broker_config.get(replica.node_id, {}).get(f"{side}.replication.throttled.rate")
-                if given is not None and given.strip().isdecimal():
-                    key = replica.node_id, side
-                    if (meter := self._meters.get(key)) is None:
-                        meter = self._meters[key] = SampledRate(WINDOWS, WINDOW_MS)
-                    quotas.append(Quota(int(given), meter))
+                name = f"{side}.replication.throttled.rate"
+                given = rates.get(replica.node_id, {}).get(name) or rates.get(None, {}).get(name)
+                meter = self._meters.setdefault((replica.node_id, side), SimpleRate(WINDOWS, WINDOW_MS))
+                quotas.append(Quota(math.inf if given is None else int(given), meter))
         return quotas

@@ -138,6 +138,9 @@ class BrokerProperties:
         "Time after which a broker that a test has paused is fenced: others lead its partitions.", since=(3, 0))
     replica_lag_time_max_ms = long("replica.lag.time.max.ms", 30_000,
         "Time after which a follower that does not catch up with the leader is out of sync.")
+    replica_fetch_max_bytes = integer("replica.fetch.max.bytes", 1 << 20,
+        "Maximum number of bytes that a replica copies at once, if its replication is throttled or if it is moved to "
+        "another directory. It copies at least one batch.", least=0)
     replica_high_watermark_checkpoint_interval_ms = long("replica.high.watermark.checkpoint.interval.ms", 5000,
         "Interval at which high watermarks are written to disk.")
     log_flush_offset_checkpoint_interval_ms = integer("log.flush.offset.checkpoint.interval.ms", 60_000,

@@ -157,7 +157,6 @@ remote.log.storage.manager.class.path              STRING   null     3.0+
 remote.log.storage.manager.impl.prefix             STRING   rsm.config. 3.0+
 remote.log.storage.system.enable                   BOOLEAN  false    3.0+
 replica.fetch.backoff.ms                           INT      1000
-replica.fetch.max.bytes                            INT      1048576
 replica.fetch.min.bytes                            INT      1
 replica.fetch.response.max.bytes                   INT      10485760
 replica.fetch.wait.max.ms                          INT      500

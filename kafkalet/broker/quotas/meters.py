@@ -6,10 +6,14 @@ time is
 
     (rate - quota) / quota x length of all windows
 
+`SimpleRate` is the same, but averages over the time since the oldest of its windows began, and at least over one
+window: there is no burst after a time without usage.
+
 `TokenBucket` is refilled at the rate of the quota, up to eleven seconds' worth of tokens. Usage may bring the number of
 tokens below zero; the throttle time is the time until it is back at zero.
 
-Source: org.apache.kafka.common.metrics.stats.SampledStat, Rate, TokenBucket; org.apache.kafka.server.quota.QuotaUtils.
+Source: org.apache.kafka.common.metrics.stats.SampledStat, Rate, SimpleRate, TokenBucket;
+org.apache.kafka.server.quota.QuotaUtils.
 """
 
 MS_PER_SECOND = 1000
@@ -69,9 +73,21 @@ class SampledRate:
 
     def _span_ms(self, now_ms: int) -> int:
         """Return the time since the start of the oldest window, but at least the length of all windows except one."""
-        elapsed_ms = now_ms - min((sample.start_ms for sample in self._samples), default=now_ms)
+        elapsed_ms = self._elapsed_ms(now_ms)
         missing = self._windows - 1 - elapsed_ms // self._window_ms
         return max(elapsed_ms + max(missing, 0) * self._window_ms, 1)
+
+    def _elapsed_ms(self, now_ms: int) -> int:
+        return now_ms - min((sample.start_ms for sample in self._samples), default=now_ms)
+
+
+class SimpleRate(SampledRate):
+    """The usage per second since the start of the oldest of the last windows, which counts at least as one window."""
+
+    __slots__ = ()
+
+    def _span_ms(self, now_ms: int) -> int:
+        return max(self._elapsed_ms(now_ms), self._window_ms)
 
 
 class TokenBucket:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kafkalet.clock import ManualClock
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.records.build import build_batch, numbered
 from tests.unit.broker.apis.asking import Asking, asking
@@ -119,6 +120,32 @@ def test_copy_is_a_future_replica_with_a_lag(ask: Asking, paths: list[Path]) -> 
     assert names(paths[1])[0].endswith("-future")
     assert alter(ask, paths[1]) == NONE  # it is being moved there already
     assert len(node.moving) == 1
+
+
+def test_throttled_move_continues_when_the_rate_permits_it_or_is_removed(paths: list[Path]) -> None:
+    clock = ManualClock()
+    with asking(data_dir=paths, clock=clock) as ask:
+        ask.cluster.topic("t").create(2)
+        produce(ask, 4, 700_000)
+        throttled(ask)
+        alter(ask, paths[1])
+
+        def lag() -> tuple[bool, int]:
+            for _ in range(20):
+                ask.cluster._server.call(lambda: None)
+            return places(ask)["b"]
+
+        assert lag() == (True, 3)
+        clock.advance(seconds=10)
+        assert lag() == (True, 3)
+        clock.advance(seconds=2)
+        assert lag() == (True, 2), "the first fetch no longer counts"
+        resource = {"resource_type": 4, "resource_name": "1"}
+        delete = [{"name": name, "config_operation": 1, "value": None} for name in RATE]
+        ask(Api.INCREMENTAL_ALTER_CONFIGS, 1, validate_only=False, resources=[{**resource, "configs": delete}])
+        clock.advance(seconds=1)
+        until_moved(ask)
+        assert places(ask) == {"b": (False, 0)}
 
 
 def test_move_back_to_the_current_directory_deletes_the_copy(ask: Asking, paths: list[Path]) -> None:

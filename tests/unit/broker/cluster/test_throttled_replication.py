@@ -1,6 +1,6 @@
 """`kafkalet.broker.cluster.throttled_replication`: replicas that are added within the limits of their brokers."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
 
@@ -27,16 +27,24 @@ def ask(clock: ManualClock) -> Iterator[Asking]:
         yield asked
 
 
-def begin_move(ask: Asking, config: dict[str, str], rates: dict[int, dict[str, str]]) -> None:
-    """Add broker 2 to a partition of broker 1, which has large batches."""
-    ask.cluster.topic("t").create(config=config, assignments=[[1]])
-    for _ in range(BATCHES):
-        ask.cluster.topic("t").append(LARGE)
+def begin_move(
+    ask: Asking,
+    config: dict[str, str],
+    rates: Mapping[int | None, dict[str, str]] | Mapping[int, dict[str, str]],
+    *,
+    is_new: bool = True,
+    replicas: Sequence[int] = (1, 2),
+) -> None:
+    """Add broker 2 to a partition of broker 1, which has large batches if it is new."""
+    if is_new:
+        ask.cluster.topic("t").create(config=config, assignments=[[1]])
+        for _ in range(BATCHES):
+            ask.cluster.topic("t").append(LARGE)
     server = ask.cluster._server
 
     def move() -> None:
         server.metadata.broker_config.update(rates)
-        server.controller.leadership.move(server.metadata.topics["t"], state_of(ask), [1, 2])
+        server.controller.leadership.move(server.metadata.topics["t"], state_of(ask), list(replicas))
 
     server.call(move)
 
@@ -95,6 +103,39 @@ def test_throttled_replica_continues_when_the_rate_is_below_the_limit(ask: Askin
         clock.advance(milliseconds=WINDOWS_MS)
         ask.cluster._server.call(leadership.replicate_throttled)
     assert (copied(ask), state_of(ask).isr, state_of(ask).is_moving) == (BATCHES, [1, 2], False)
+
+
+def test_throttled_replica_takes_the_time_of_its_bytes_at_the_rate(ask: Asking, clock: ManualClock) -> None:
+    begin_move(ask, {LEADERS: "*"}, {1: {LEADER_RATE: "350000"}})
+    progress = []
+    while state_of(ask).is_moving:
+        progress.append(copied(ask))
+        clock.advance(seconds=1)
+        ask.cluster._server.call(lambda: None)
+    assert progress == [1, 1, 1, 2, 2, 2], "fetches of 1 MiB, each with one whole batch, after 0, 3 and 6 seconds"
+
+
+def test_rate_of_all_brokers_applies_to_a_broker_without_a_rate(ask: Asking) -> None:
+    rates: dict[int | None, dict[str, str]] = {None: {FOLLOWER_RATE: "1"}, 1: {FOLLOWER_RATE: "9999999"}}
+    begin_move(ask, {FOLLOWERS: "*"}, rates)
+    assert copied(ask) == 1
+
+
+def test_throttled_replica_copies_a_batch_at_once_if_fetches_are_small(clock: ManualClock) -> None:
+    with asking(brokers=2, clock=clock, config={"replica.fetch.max.bytes": "1"}) as ask:
+        small = build_batch(numbered([(1_600_000_000_000, None, b"x", ())]))
+        ask.cluster.topic("t").create(config={LEADERS: "*"}, assignments=[[1]])
+        for _ in range(BATCHES):
+            ask.cluster.topic("t").append(small)
+        begin_move(ask, {}, {1: {LEADER_RATE: "1"}}, is_new=False)
+        assert copied(ask) == 1
+
+
+def test_what_replicas_in_sync_copy_counts(ask: Asking) -> None:
+    ask.cluster.topic("t").create(config={LEADERS: "*"}, assignments=[[1, 3]])
+    ask.cluster.topic("t").append(LARGE)
+    begin_move(ask, {}, {1: {LEADER_RATE: "100000"}}, is_new=False, replicas=[1, 3, 2])
+    assert copied(ask) == 0
 
 
 def test_removed_limit_lets_the_replica_continue(ask: Asking) -> None:

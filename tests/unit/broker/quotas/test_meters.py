@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafkalet.broker.quotas.meters import SampledRate, TokenBucket
+from kafkalet.broker.quotas.meters import SampledRate, SimpleRate, TokenBucket
 
 T0 = 1_600_000_000_000
 
@@ -28,6 +28,16 @@ def test_rate_decreases_over_time() -> None:
     assert rate.throttle_ms(10_000, T0 + 500) == 1500
     assert rate.throttle_ms(10_000, T0 + 2000) == 2000, "the current window and ten full windows count"
     assert rate.throttle_ms(10_000, T0 + 11_000) == 0, "usage older than all windows does not count"
+
+
+def test_simple_rate_averages_over_the_time_since_the_first_usage() -> None:
+    rate = SimpleRate(11, 1000)
+    rate.record(40_000, T0)
+    assert rate.throttle_ms(10_000, T0) == 3000, "the first window counts as a whole one"
+    assert rate.throttle_ms(10_000, T0 + 3999) > 0
+    assert rate.throttle_ms(10_000, T0 + 4000) == 0
+    rate.record(10_000, T0 + 4000)
+    assert rate.throttle_ms(10_000, T0 + 4000) == 1000
 
 
 def test_negative_value_reverts_a_record() -> None:
