@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 
 from kafkalet.broker.apis.parts.config_changes import ResourceType, refusal
 from kafkalet.broker.cluster.metadata import check_topic_name
+from kafkalet.broker.config.dynamic import REPLICATION_RATES
 from kafkalet.broker.config.entries import Entry, Source, broker_entries, cluster_entries, topic_entries
 from kafkalet.broker.config.listeners import ADVERTISED, LISTENERS
 from kafkalet.broker.context import Context
@@ -132,7 +133,9 @@ def _config(entry: Entry, request: DescribeConfigsRequest, context: Context) -> 
     )
 
 
-def _documentation(entry: Entry) -> str:
+def _documentation(entry: Entry) -> str | None:
+    if entry.name in REPLICATION_RATES:
+        return None
     from kafkalet.broker.config.documentation import documentation_of
 
     return documentation_of(entry.name) if entry.documentation is None else entry.documentation

@@ -15,6 +15,7 @@ from kafkalet.storage.topic_properties import topic_properties
 from .broker_config import BrokerConfig
 from .broker_properties import SYNONYMS, TOPIC_DEFAULTS
 from .catalog import catalog, known_property
+from .dynamic import REPLICATION_RATES
 
 UNKNOWN_TYPE = 0
 
@@ -118,13 +119,15 @@ def broker_entries(config: BrokerConfig, facts: Mapping[str, str]) -> Iterator[E
 def _broker_entry(
     name: str, known: Declaration | None, text: str | None, config: BrokerConfig, facts: Mapping[str, str]
 ) -> Entry:
-    is_sensitive = known is None or known.is_sensitive
+    rate = REPLICATION_RATES.get(name)
+    is_sensitive = rate is None and (known is None or known.is_sensitive)
     value = text if known is None or text is None else normal(known.declared, text)
     synonyms = _synonyms(name, _with_synonyms(name), config, facts)
     if is_sensitive:
         value, synonyms = None, [synonym._replace(value=None) for synonym in synonyms]
-    config_type = UNKNOWN_TYPE if known is None else known.declared.type.value
-    read_only = known is None or not known.is_dynamic
+    declared = rate if known is None else known.declared
+    config_type = UNKNOWN_TYPE if declared is None else declared.type.value
+    read_only = not config.release.lists_replication_rates if rate else known is None or not known.is_dynamic
     return Entry(name, value, _source(synonyms), config_type, read_only, is_sensitive, synonyms)
 
 

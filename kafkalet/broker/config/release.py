@@ -243,6 +243,8 @@ class Release:
         "The metadata of a group's topics is stored as a hash instead of a record with all topics.")
     reconciles_subscription_changes_at_once = since(4, 2,
         "A member immediately revokes partitions of unsubscribed topics, and may rejoin with any epoch.")
+    lists_replication_rates = since(4, 3,
+        "DescribeConfigs shows that the rates of throttled replication can be changed.")
     notices_expressions_given_up = since(4, 3,
         "A member that drops its regular expression immediately triggers a new assignment.")
     keeps_assignment_epochs = since(4, 3,

@@ -118,3 +118,36 @@ def throttled_rates(ask: ScenarioBuilder) -> None:
         resource = {"resource_type": 4, "resource_name": "1", "configs": [change]}
         body = {"resources": [resource], "validate_only": True}
         ask.request(f"operation {operation}", "IncrementalAlterConfigs", 1, body)
+
+
+@scenario("KIP-73 KIP-226 QuotaConfig", area="configurations")
+def throttled_rates_described(ask: ScenarioBuilder) -> None:
+    """DescribeConfigs returns the rates of throttled replication that are set for a broker or for all brokers."""
+    keys = [f"{side}.replication.throttled.rate" for side in ("leader", "follower")]
+    keys.append("replica.alter.log.dirs.io.max.bytes.per.second")
+
+    def change(value: str | None, name: str, key: str) -> None:
+        changed = {"name": key, "config_operation": 0 if value else 1, "value": value}
+        resource = {"resource_type": 4, "resource_name": name, "configs": [changed]}
+        ask.setup("IncrementalAlterConfigs", 1, {"resources": [resource], "validate_only": False}, conn="at-1")
+
+    def described(case: str) -> None:
+        ask.step("sleep", ms=1000)  # until the broker has the change
+        for name in ("1", ""):
+            resource = {"resource_type": 4, "resource_name": name, "configuration_keys": keys}
+            for v in ask.versions("DescribeConfigs"):
+                body = {"resources": [resource], "include_synonyms": True, "include_documentation": True}
+                ask.request(f"{case}, of {name or 'all'}, v{v}", "DescribeConfigs", v, body, conn="at-1")
+
+    described("unset")
+    for key in keys:
+        change("9000000", "1", key)
+    described("set for a broker")
+    change("8000000", "", keys[0])
+    described("set for all brokers, too")
+    change(None, "1", keys[0])
+    described("set for all brokers only")
+    for key in keys[1:]:
+        change(None, "1", key)
+    change(None, "", keys[0])
+    described("removed")
