@@ -2,8 +2,12 @@ package kafkalet;
 
 import com.fasterxml.jackson.databind.JsonNode;
 
+import kafka.server.KafkaConfig;
+
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.kafka.common.network.ListenerName;
 import org.apache.kafka.common.security.auth.SecurityProtocol;
@@ -38,6 +42,9 @@ public final class Cluster implements AutoCloseable {
         "remote.log.metadata.manager.class.name", "kafka.metrics.reporters", "ssl.engine.factory.class",
         "sasl.server.callback.handler.class", "security.providers");
 
+    private static final Set<ConfigEntry.ConfigSource> DYNAMIC = Set.of(ConfigEntry.ConfigSource.DYNAMIC_BROKER_CONFIG,
+        ConfigEntry.ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG);
+
     private static final int STOP_MS = 500;
     private static final String ADMIN = "org.apache.kafka.common.security.plain.PlainLoginModule required username=\""
         + JaasUtils.KAFKA_PLAIN_ADMIN + "\" password=\"" + JaasUtils.KAFKA_PLAIN_ADMIN_PASSWORD + "\";";
@@ -51,6 +58,7 @@ public final class Cluster implements AutoCloseable {
     private final Map<Integer, Map<String, String>> own = new TreeMap<>();
     private final Map<Integer, JsonNode> listeners = new HashMap<>();
     private Kafkalet kafkalet;
+    private UncleanElections elections;
 
     /** `brokers`: the properties of each broker, by id. */
     public Cluster(Path directory, ListenerName listener, SecurityProtocol protocol, BootstrapMetadata features, int disks,
@@ -95,6 +103,7 @@ public final class Cluster implements AutoCloseable {
             .filter(address -> !List.of(controllers.split(",")).contains(address.split(":")[0])).toList();
         List<String> data = IntStream.range(0, disks > 1 ? disks : 0).mapToObj(disk -> directory.resolve("disk" + disk).toString()).toList();
         kafkalet = new Kafkalet(directory, own.size(), addresses, data, features(), passed, own);
+        elections = new UncleanElections(kafkalet);
         own.keySet().forEach(id -> port(id, listener));
     }
 
@@ -120,6 +129,7 @@ public final class Cluster implements AutoCloseable {
     public void stop(int id) throws InterruptedException {
         if (!isRunning(id)) return;
         kafkalet.post("/v1/brokers/" + id + "/stop");
+        elections.look();
         Thread.sleep(STOP_MS);
     }
 
@@ -143,8 +153,21 @@ public final class Cluster implements AutoCloseable {
         if (kafkalet == null) return 0;
         JsonNode addresses = kafkalet.get("/v1/brokers/" + id).get("listeners");
         if (!addresses.isEmpty()) listeners.put(id, addresses);
-        String address = listeners.get(id).path(listener.value()).asText("");
+        String address = listeners.get(id).path(listener.value().toUpperCase(Locale.ROOT)).asText("");
         return Integer.parseInt(address.substring(address.lastIndexOf(':') + 1));
+    }
+
+    /** Returns the properties of a broker, with those that were set while it runs. */
+    public KafkaConfig config(int id, KafkaConfig initial) throws Exception {
+        if (protocol == SecurityProtocol.SSL || protocol == SecurityProtocol.SASL_SSL || !isRunning(id)) return initial;
+        ConfigResource resource = new ConfigResource(ConfigResource.Type.BROKER, Integer.toString(id));
+        Map<String, Object> values = new HashMap<>(initial.originals());
+        try (Admin admin = admin(Map.of())) {
+            admin.describeConfigs(List.of(resource)).all().get().get(resource).entries().stream()
+                .filter(entry -> DYNAMIC.contains(entry.source()) && entry.value() != null)
+                .forEach(entry -> values.put(entry.name(), entry.value()));
+        }
+        return values.equals(initial.originals()) ? initial : new KafkaConfig(values, false);
     }
 
     public String bootstrap() {
@@ -179,6 +202,8 @@ public final class Cluster implements AutoCloseable {
 
     @Override
     public void close() {
-        if (kafkalet != null) kafkalet.close();
+        if (kafkalet == null) return;
+        elections.close();
+        kafkalet.close();
     }
 }

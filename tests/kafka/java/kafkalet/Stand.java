@@ -20,15 +20,18 @@ import org.apache.kafka.common.TopicPartitionInfo;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.internals.Plugin;
 import org.apache.kafka.common.metrics.Metrics;
-import org.apache.kafka.controller.Controller;
+import org.apache.kafka.controller.QuorumController;
 import org.apache.kafka.coordinator.group.Group;
 import org.apache.kafka.coordinator.group.GroupCoordinator;
 import org.apache.kafka.image.loader.MetadataLoader;
 import org.apache.kafka.metadata.KRaftMetadataCache;
 import org.apache.kafka.metadata.LeaderAndIsr;
+import org.apache.kafka.raft.KafkaRaftClient;
+import org.apache.kafka.raft.LeaderAndEpoch;
 import org.apache.kafka.raft.LogOffsetMetadata;
 import org.apache.kafka.raft.RaftLog;
 import org.apache.kafka.server.authorizer.Authorizer;
+import org.apache.kafka.server.common.ApiMessageAndVersion;
 import org.apache.kafka.server.common.Feature;
 import org.apache.kafka.storage.internals.log.UnifiedLog;
 import org.mockito.Mockito;
@@ -42,6 +45,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Properties;
 import java.util.concurrent.CompletableFuture;
 
@@ -79,7 +83,7 @@ public final class Stand {
         });
         known.put("awaitShutdown", call -> null);
         known.put("brokerState", call -> cluster.state(id));
-        known.put("config", call -> config);
+        known.put("config", call -> cluster.config(id, config));
         known.put("clusterId", call -> cluster.clusterId());
         Answer<Object> port = call -> cluster.port(id, call.getArgument(0));
         known.put("boundPort", port);
@@ -156,17 +160,25 @@ public final class Stand {
     }
 
     public static ControllerServer controller(Cluster cluster, KafkaConfig config) {
-        Controller controller = of(Controller.class, Map.of("findAllTopicIds", call -> {
+        QuorumController controller = of(QuorumController.class, Map.of("findAllTopicIds", call -> {
             Map<String, Uuid> ids = new HashMap<>();
             try (Admin admin = cluster.admin(Map.of())) {
                 admin.listTopics(new ListTopicsOptions().listInternal(true)).listings().get().forEach(t -> ids.put(t.name(), t.topicId()));
             }
             return CompletableFuture.completedFuture(ids);
         }, "isActive", call -> true));
-        RaftLog log = of(RaftLog.class, Map.of("endOffset", call -> new LogOffsetMetadata(0)));
-        KafkaRaftManager<?> raft = of(KafkaRaftManager.class, Map.of("raftLog", call -> log));
+        KafkaRaftManager<?> raft = raft(0);
         return of(ControllerServer.class, Map.of("controller", call -> controller, "raftManager", call -> raft,
             "clusterId", call -> cluster.clusterId(), "config", call -> config, "authorizerPlugin", call -> Option.empty()));
+    }
+
+    /** Returns the member of a quorum with a leader, and an empty log. */
+    @SuppressWarnings("unchecked")
+    public static KafkaRaftManager<ApiMessageAndVersion> raft(int leader) {
+        RaftLog log = of(RaftLog.class, Map.of("endOffset", call -> new LogOffsetMetadata(0)));
+        KafkaRaftClient<?> client = of(KafkaRaftClient.class,
+            Map.of("leaderAndEpoch", call -> new LeaderAndEpoch(OptionalInt.of(leader), 1)));
+        return of(KafkaRaftManager.class, Map.of("raftLog", call -> log, "client", call -> client));
     }
 
     private static KRaftMetadataCache metadataCache(Cluster cluster) {

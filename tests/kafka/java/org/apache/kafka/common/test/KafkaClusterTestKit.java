@@ -1,5 +1,6 @@
 package org.apache.kafka.common.test;
 
+import kafka.raft.KafkaRaftManager;
 import kafka.server.BrokerServer;
 import kafka.server.ControllerServer;
 import kafka.server.KafkaConfig;
@@ -12,6 +13,7 @@ import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.security.auth.SecurityProtocol;
 import org.apache.kafka.common.utils.Utils;
 import org.apache.kafka.controller.Controller;
+import org.apache.kafka.server.common.ApiMessageAndVersion;
 
 import java.io.File;
 import java.io.IOException;
@@ -112,6 +114,14 @@ public class KafkaClusterTestKit implements AutoCloseable {
 
     public Map<Integer, ControllerServer> controllers() {
         return controllers;
+    }
+
+    public Map<Integer, KafkaRaftManager<ApiMessageAndVersion>> raftManagers() {
+        int leader = controllers.keySet().iterator().next();
+        Map<Integer, KafkaRaftManager<ApiMessageAndVersion>> managers = new TreeMap<>();
+        brokers.keySet().forEach(id -> managers.put(id, Stand.raft(leader)));
+        controllers.keySet().forEach(id -> managers.put(id, Stand.raft(leader)));
+        return managers;
     }
 
     public Controller waitForActiveController() {
