@@ -1,48 +1,12 @@
-"""Restart, stop and start brokers with commands that the user specifies."""
+"""Restart brokers with a command that the user specifies."""
 
-import subprocess
 import time
 from collections.abc import Sequence
 
+from kafkalet_conformance.playing.control import RESTART_S, run
 from kafkalet_conformance.playing.target import Target
 
 from .comparing import Unreachable, reached
-
-RESTART_S = 120
-"""The time limit for a restart."""
-
-
-def run(option: str, command: Sequence[str]) -> None:
-    """Run the command of an option. Raises OSError."""
-    try:
-        subprocess.run(command, check=True, capture_output=True, timeout=RESTART_S)  # noqa: S603 - the user's command
-    except subprocess.SubprocessError as error:
-        raise OSError(f"{option}: {error}") from error
-
-
-class Control:
-    """Stops and starts the brokers of a cluster: its address, an action and the id of a broker follow the command."""
-
-    def __init__(self, command: Sequence[str], address: str) -> None:
-        self._command = (*command, address)
-
-    def _run(self, action: str, node_id: int) -> None:
-        run("--control", [*self._command, action, str(node_id)])
-
-    def stop(self, node_id: int) -> None:
-        self._run("stop", node_id)
-
-    def kill(self, node_id: int) -> None:
-        self._run("kill", node_id)
-
-    def start(self, node_id: int) -> None:
-        self._run("start", node_id)
-
-    def pause(self, node_id: int) -> None:
-        self._run("pause", node_id)
-
-    def resume(self, node_id: int) -> None:
-        self._run("resume", node_id)
 
 
 def restart(command: Sequence[str], target: Target) -> None:

@@ -23,8 +23,9 @@ from kafkalet_conformance.between.comparing import (
 from kafkalet_conformance.between.histories import GROUPS
 from kafkalet_conformance.between.pair import Versions
 from kafkalet_conformance.between.progress import progress_on
-from kafkalet_conformance.between.restarting import Control, restart
+from kafkalet_conformance.between.restarting import restart
 from kafkalet_conformance.judging.nearest import nearest
+from kafkalet_conformance.playing.control import Control
 from kafkalet_conformance.playing.target import Target
 
 HELP = """usage: kafkalet conform --between HOST:PORT HOST:PORT [OPTION]...

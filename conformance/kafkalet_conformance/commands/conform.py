@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -46,6 +47,12 @@ RUN = (
     Option("--timeout", "SECONDS", "end the run after this time (default: depends on the number of scenarios)"),
     Option("--disposable", "", "also run scenarios that change the configuration of the whole cluster"),
     Option("--acl", "", "run the scenarios for a broker with SASL/PLAIN, an authorizer, and the users admin and user"),
+    Option(
+        "--control",
+        "COMMAND",
+        "run only the scenarios in which brokers stop, crash and pause; HOST:PORT, stop, kill, start, pause or resume, "
+        "and the id of the broker are appended to the command",
+    ),
 )
 OUTPUT = (
     Option("--verbose", "", "print whole responses, and every response that differs"),
@@ -225,11 +232,12 @@ def options_of(given: dict[str, list[str]], bootstrap: str) -> Options:
         apis=tuple(given.get("api", ())),
         kips=tuple(given.get("kip", ())),
         levels=tuple(levels),
-        jobs=int(_number(given, "jobs", JOBS, least=1)),
+        jobs=1 if "control" in given else int(_number(given, "jobs", JOBS, least=1)),
         repeat=int(_number(given, "repeat", REPEAT, least=0)),
         timeout_s=_number(given, "timeout", 0, least=1) if "timeout" in given else None,
         disposable="disposable" in given,
         acl="acl" in given,
+        control=tuple(shlex.split(given["control"][0])) if "control" in given else (),
         file=Path(given["scenario"][0]) if "scenario" in given else None,
     )
 

@@ -23,6 +23,7 @@ from kafkalet.protocol.api import Api
 from kafkalet.version import VERSION
 from kafkalet_conformance.catalog import LEVELS, Level, Scenario, select
 from kafkalet_conformance.playing.connection import Closed, Garbage, NoAnswer, OutOfTime
+from kafkalet_conformance.playing.control import Control
 from kafkalet_conformance.playing.player import Player
 from kafkalet_conformance.playing.serving import serves, unserved
 from kafkalet_conformance.playing.target import Target
@@ -72,7 +73,8 @@ class Options:
 
     A scenario that differs is performed `repeat` more times. `disposable` allows scenarios that change the
     configuration of the whole cluster. `timeout_s` limits the run; the default depends on the number of scenarios.
-    With `acl`, the broker meets the need `acl`, and only scenarios with this need run.
+    With `acl`, the broker meets the need `acl`, and only scenarios with this need run. With `control`, a command that
+    stops and starts brokers, only the scenarios with faults run.
     """
 
     bootstrap: str
@@ -86,6 +88,7 @@ class Options:
     timeout_s: float | None = None
     disposable: bool = False
     acl: bool = False
+    control: tuple[str, ...] = ()
     file: Path | None = None
     """A file with a scenario, written by `conform --between`, to perform instead of recorded ones."""
     security: Security = PLAINTEXT
@@ -122,10 +125,13 @@ def judge(
     given = read_scenario(options.file) if options.file else None
     release = given.release if given else chosen_release(options.against, target)
     target.legacy = release == LEGACY
+    if options.control:
+        target.brokers = Control(options.control, f"{target.host}:{target.port}")
     wanted = [given.scenario] if given else selected(options, release)
     if not wanted:
         raise CannotJudge(f"no scenario of release {release} matches the given conditions")
-    limit_s = FIRST_S + EACH_S * len(wanted) if options.timeout_s is None else options.timeout_s
+    each_s = SCENARIO_S if options.control else EACH_S
+    limit_s = FIRST_S + each_s * len(wanted) if options.timeout_s is None else options.timeout_s
     titles = {int(api): api.title for api in Api}
     run = Run(
         bootstrap=options.bootstrap,
@@ -171,9 +177,10 @@ def told(options: Options) -> dict[str, str]:
 def selected(options: Options, release: str) -> list[Scenario]:
     """Return the recorded scenarios that match the options. Raises CannotJudge for unknown names."""
     try:
-        return select(release=release, only=options.only, apis=options.apis, kips=options.kips, levels=options.levels)
+        found = select(release=release, only=options.only, apis=options.apis, kips=options.kips, levels=options.levels)
     except ValueError as error:
         raise CannotJudge(str(error)) from error
+    return [each for each in found if "faults" in each.needs] if options.control else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,8 +256,10 @@ class Judging:
         self.ended = ""
         """Why no more scenarios are performed; "" as long as they are."""
         probed_until = min(self.deadline, time.monotonic() + PROBE_S)
-        # A scenario in a file was recorded with a broker whose configuration is unknown.
-        self.configuration = Configuration() if options.file else configuration(target, probed_until)
+        # A scenario in a file was recorded with a broker whose configuration is unknown, and those with faults with
+        # short time-outs, which other brokers need not have.
+        is_known = not (options.file or options.control)
+        self.configuration = configuration(target, probed_until) if is_known else Configuration()
         target.has_quotas = has_quotas(target, probed_until)
         self.uniques: set[str] = set()
         """The unique parts of all names that scenarios created."""

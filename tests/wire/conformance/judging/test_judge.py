@@ -2,12 +2,14 @@
 
 import re
 import struct
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
 import kafkalet
+from kafkalet.control.server import ControlServer
 from kafkalet.protocol.api import Api
 from kafkalet_conformance.judging import judge as judging
 from kafkalet_conformance.judging import replaying
@@ -15,6 +17,7 @@ from kafkalet_conformance.judging.judge import Announcement, CannotJudge, Option
 from kafkalet_conformance.playing import player
 from kafkalet_conformance.playing.target import Target
 from kafkalet_conformance.results import Difference, Outcome, Run, ScenarioResult
+from tools.recording.recorded_properties import broker_properties
 
 from .garbage_broker import GarbageBroker, Spoil, framed
 
@@ -329,3 +332,12 @@ def test_recording_of_one_broker_is_as_kafka_on_a_cluster_of_three(cluster: kafk
     assert run.brokers == 3
     assert run.case_counts().keys() <= {Outcome.AS_KAFKA, Outcome.NOT_RUN}
     assert run.case_counts()[Outcome.AS_KAFKA] > 2
+
+
+def test_scenarios_with_faults_stop_and_start_brokers_with_a_command() -> None:
+    config = broker_properties("4.4", 3, faults=True)
+    with kafkalet.Cluster(3, version="4.4", config=config) as cluster, ControlServer(cluster) as control:
+        script = f'exec {sys.executable} -m kafkalet ctl broker "$2" "$3" --control {control.url}'
+        only, command = ("rolling_restart", SCENARIO), ("sh", "-c", script, "control")
+        run = judge(Options(cluster.bootstrap_servers, "4.4", only=only, control=command, disposable=True))
+        assert {each.scenario.name: each.outcome for each in run.results} == {"rolling_restart": Outcome.AS_KAFKA}
