@@ -157,8 +157,6 @@ class Server:
         """The id of the first broker. The other brokers have the ids that follow."""
         self._sessions: dict[int, Timer] = {}
         """When the sessions of suspended brokers expire, so that the brokers are fenced."""
-        self._killed: set[int] = set()
-        """The ids of the brokers that have been killed and not started again."""
         self.all_directories_failed: Callable[[], None] = lambda: None
         """Called in the event loop when all log directories of all running brokers have failed."""
         self._given_tls = [name for name in config.static if name.startswith("ssl.")]
@@ -762,7 +760,7 @@ class Server:
         self.controller.fence_broker(node_id)
         broker.close()
         if not is_clean:
-            self._killed.add(node_id)
+            broker.node.directories.forget_clean_shutdown()
         self._addresses.reserve(node_id)
         self.controller.save()
         self.watchers.touch()
@@ -812,8 +810,7 @@ class Server:
             for topic, state in self.metadata.all_partitions():
                 if node_id in state.replicas:
                     self.controller.add_replica_on(broker.node, topic, state, skip_broken=True)
-            if node_id in self._killed:
-                self._killed.discard(node_id)
+            if not all(directory.was_clean for directory in broker.node.directories):
                 self.leadership.node_was_killed(node_id)
             self.leadership.node_came(node_id)
             broker.node.resume_moves()

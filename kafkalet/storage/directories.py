@@ -17,9 +17,11 @@ import logging
 import os
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kafkalet import formats
 from kafkalet.clock import Clock
 
 from .checkpoints import TopicPartition
@@ -184,7 +186,7 @@ class LogDirectories:
     @property
     def may_open_later(self) -> bool:
         """Whether all logs are known and need no recovery, so that they can be opened when they are used."""
-        return not self.offline and all(directory.may_open_later for directory in self.online)
+        return not self.offline and all(directory.was_clean for directory in self.online)
 
     def size_bytes(self, topic: str, partition: int) -> int:
         """Return the size in bytes of a log that is not open; 0 if it cannot be read."""
@@ -302,6 +304,12 @@ class LogDirectories:
         for directory in self:
             directory.close(discard=discard)
         self.online.clear()
+
+    def forget_clean_shutdown(self) -> None:
+        """Remove the marker files of a clean shutdown, as if the broker had crashed instead of closing."""
+        for path in self.paths:
+            with suppress(OSError):
+                self._system.unlink(os.path.join(path, formats.CLEAN_SHUTDOWN))
 
 
 def _refuse_duplicates(paths: Iterable[str]) -> None:

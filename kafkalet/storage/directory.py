@@ -241,8 +241,8 @@ class LogDirectory:
         return [(*key, self._topic_id(directory)) for key, directory in unknown if key in self._closed]
 
     @property
-    def may_open_later(self) -> bool:
-        """Whether the logs need no recovery, so that they can be opened when they are used."""
+    def was_clean(self) -> bool:
+        """Whether the directory was closed cleanly, so that its logs need no recovery."""
         return self._was_clean
 
     def closed_logs(self) -> dict[TopicPartition, ClosedLog]:

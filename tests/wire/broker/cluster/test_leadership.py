@@ -140,6 +140,17 @@ def test_killed_broker_is_not_eligible_but_the_last_known_leader_is_elected(thre
     assert replicas(three) == (2, [2, 3], [], [])
 
 
+def test_broker_whose_marker_of_a_clean_shutdown_is_gone_is_not_eligible(three: Wire) -> None:
+    three.cluster.topic("two").create(config={"min.insync.replicas": "2"}, assignments=[[2, 3]])
+    directory = three.cluster._server.nodes[3].directories.paths[0]
+    for node in (3, 2):
+        three.cluster.broker(node).stop()
+    assert replicas(three) == (-1, [], [2, 3], [2])
+    (Path(directory) / ".kafka_cleanshutdown").unlink()
+    three.cluster.broker(3).start()
+    assert replicas(three) == (-1, [], [2], [2])
+
+
 def test_change_of_min_isr_clears_the_eligible_replicas(three: Wire) -> None:
     three.cluster.topic("two").create(config={"min.insync.replicas": "2"}, assignments=[[2, 3]])
     three.cluster.broker(3).stop()
