@@ -17,6 +17,9 @@ import org.apache.kafka.metadata.bootstrap.BootstrapMetadata;
 import org.apache.kafka.server.common.Feature;
 import org.apache.kafka.server.common.MetadataVersion;
 
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -28,6 +31,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /** The cluster of one test: how its nodes become a {@link Kafkalet} process, which starts with the first broker. */
 public final class Cluster implements AutoCloseable {
@@ -168,6 +172,13 @@ public final class Cluster implements AutoCloseable {
                 .forEach(entry -> values.put(entry.name(), entry.value()));
         }
         return values.equals(initial.originals()) ? initial : new KafkaConfig(values, false);
+    }
+
+    /** Returns the log directories of a broker in a cluster of several. */
+    List<File> logDirectories(int id) throws IOException {
+        try (Stream<Path> paths = Files.walk(directory, 2)) {
+            return paths.filter(path -> path.endsWith("broker-" + id)).map(Path::toFile).toList();
+        }
     }
 
     public String bootstrap() {

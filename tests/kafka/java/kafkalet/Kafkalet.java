@@ -59,8 +59,10 @@ public final class Kafkalet implements AutoCloseable {
                 file.setProperty("node.id", "0");
                 file.store(out, null);
             }
-            process = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile())
-                .redirectInput(new File("/dev/null")).start();
+            ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile())
+                .redirectInput(new File("/dev/null"));
+            builder.environment().put("TMPDIR", directory.toString());  // where the logs are without data directories
+            process = builder.start();
             control = URI.create(waitFor(ready, log).getProperty("control"));
         } catch (IOException error) {
             throw new UncheckedIOException(error);

@@ -106,7 +106,7 @@ public final class Stand {
         Answer<Object> partition = call -> option(replica(cluster, id, call)
             .map(found -> partition(found, id, log(cluster, call.getArgument(0)))));
         LogManager logs = of(LogManager.class, Map.of("getLog", log, "getLog$default$2", call -> false,
-            "liveLogDirs", call -> CollectionConverters.asScala(List.of()).toSeq()));
+            "liveLogDirs", call -> CollectionConverters.asScala(cluster.logDirectories(id)).toSeq()));
         constant(known, "logManager", logs);
         constant(known, "replicaManager", of(ReplicaManager.class, Map.of("onlinePartition", partition, "localLog", log, "getLog", log,
             "logManager", call -> logs)));
