@@ -736,7 +736,7 @@ class Server:
         if len(state.replicas) != 1 or topic.is_internal:
             return False
         node = self.nodes.get(state.replicas[0])
-        return node is not None and node.directories.may_open_later
+        return node is not None and node.directories.were_clean
 
     def interrupt(self) -> None:
         """Interrupt a start in progress, which soon raises StartInterrupted. May be called from a signal handler."""
@@ -810,7 +810,7 @@ class Server:
             for topic, state in self.metadata.all_partitions():
                 if node_id in state.replicas:
                     self.controller.add_replica_on(broker.node, topic, state, skip_broken=True)
-            if not all(directory.was_clean for directory in broker.node.directories):
+            if not broker.node.directories.were_clean:
                 self.leadership.node_was_killed(node_id)
             self.leadership.node_came(node_id)
             broker.node.resume_moves()

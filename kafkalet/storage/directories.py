@@ -184,8 +184,8 @@ class LogDirectories:
         return sorted(logs, key=lambda found: found[:2])
 
     @property
-    def may_open_later(self) -> bool:
-        """Whether all logs are known and need no recovery, so that they can be opened when they are used."""
+    def were_clean(self) -> bool:
+        """Whether all directories are online and were closed cleanly, so that all logs are known and need no recovery."""
         return not self.offline and all(directory.was_clean for directory in self.online)
 
     def size_bytes(self, topic: str, partition: int) -> int:

@@ -129,8 +129,9 @@ class LogDirectory:
             self._high_watermarks = self._read_offsets(formats.HIGH_WATERMARKS)
             self.cluster_id = self._identify(cluster_id, node_id, given_node_id)
             self._find_logs()
-            self._was_clean = checkpoints.take_clean_shutdown(files, path)
-            if not self._was_clean and self._closed:
+            self.was_clean = checkpoints.take_clean_shutdown(files, path)
+            """Whether the directory was closed cleanly, so that its logs need no recovery."""
+            if not self.was_clean and self._closed:
                 from .progress import RecoveryProgress
 
                 points = {path: self._recovery_points.get(key, 0) for key, path in self._closed.items()}
@@ -240,11 +241,6 @@ class LogDirectory:
                 self._empty[key] = self._closed.pop(key)
         return [(*key, self._topic_id(directory)) for key, directory in unknown if key in self._closed]
 
-    @property
-    def was_clean(self) -> bool:
-        """Whether the directory was closed cleanly, so that its logs need no recovery."""
-        return self._was_clean
-
     def closed_logs(self) -> dict[TopicPartition, ClosedLog]:
         """Return the logs that are not open."""
         return {
@@ -353,7 +349,7 @@ class LogDirectory:
         """
         from .recovery import LogDamaged, open_log
 
-        was_clean = self._was_clean or key in self._closed_cleanly
+        was_clean = self.was_clean or key in self._closed_cleanly
         self._closed_cleanly.discard(key)
         for clean in (True, False) if was_clean else (False,):
             try:
@@ -457,7 +453,7 @@ class LogDirectory:
                         topic_id,
                         config,
                         self.environment,
-                        clean=self._was_clean,
+                        clean=self.was_clean,
                         log_start_offset=0,
                         recovery_point=0,
                     )
@@ -645,7 +641,7 @@ class LogDirectory:
         try:
             self.checkpoint()
             # A log that was never opened may still need recovery.
-            if not failed and self.failure is None and (self._was_clean or not self._closed):
+            if not failed and self.failure is None and (self.was_clean or not self._closed):
                 checkpoints.mark_clean_shutdown(self.environment.files, self.path)
         except OSError as error:
             _LOG.error("%s; all logs will be recovered at the next start", explain(error))
