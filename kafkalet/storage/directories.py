@@ -185,7 +185,7 @@ class LogDirectories:
 
     @property
     def were_clean(self) -> bool:
-        """Whether all directories are online and were closed cleanly, so that all logs are known and need no recovery."""
+        """Whether all directories are online and were closed cleanly: all logs are known and need no recovery."""
         return not self.offline and all(directory.was_clean for directory in self.online)
 
     def size_bytes(self, topic: str, partition: int) -> int:
