@@ -351,7 +351,7 @@ class Server:
         self.refusing.discard(node_id)
         broker = self.brokers.get(node_id)
         if broker is not None and self._addresses.is_reserved(node_id):
-            self._addresses.take(node_id, broker.listeners, broker.node.config.broker_rack)
+            self._addresses.take(node_id, broker.listeners, broker.node.config)
             for listener in broker.listeners:
                 listener.resume()
 
@@ -660,7 +660,7 @@ class Server:
         if self._faults is not None:
             self._faults.attach(node_id, broker.router)
         self.metadata.away.pop(node_id, None)
-        node.endpoint = self._addresses.take(node_id, broker.listeners, config.broker_rack)
+        node.endpoint = self._addresses.take(node_id, broker.listeners, config)
         self.metadata.endpoints[node_id] = node.endpoint
         return broker
 
@@ -668,11 +668,10 @@ class Server:
         """Return the properties that are set for this broker only."""
         facts = {name: str(node_id) for name in NODE_IDS if name in self.config.static}
         step = node_id - self.first_node_id
-        facts |= self._own[step]
         for name in (LISTENERS, ADVERTISED) if step else ():
             if (text := self.config.static.get(name)) is not None:
                 facts[name] = with_shifted_ports(text, step)
-        return facts
+        return facts | dict(self._own[step])
 
     def _open_topics(self, start: Start, loaded: LoadedMetadata) -> None:
         """Open the logs of the topics in the metadata, and of topics that exist only as directories.

@@ -29,12 +29,12 @@ def run(selectors: list[str], jvm: Jvm, seconds: int) -> list[Line] | None:
         open_ids = [result.id for result in results if explain(result, known) is None and result.id not in passed]
         if open_ids and not jvm.run(broker, path, open_ids, seconds):
             return None
-    statuses = {result.id: result.status for result in read(kafka)}
+    others = read(kafka)
     repeated = {result.id: result for result in read(again) if result.status == "PASSED"}
     final = [repeated.get(result.id, result) for result in results]
     for path in (first, again, kafka):
         path.unlink(missing_ok=True)
-    return lines((result, explain(result, known) or on_kafka(result, statuses.get(result.id))) for result in final)
+    return lines((result, explain(result, known) or on_kafka(result, others)) for result in final)
 
 
 def main() -> int:

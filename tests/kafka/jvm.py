@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -41,6 +42,9 @@ class Jvm:
         both = [source for source in sources if source.name in BOTH]
         self._compile("both", both, self.jars)
         self._compile("kafkalet", [source for source in sources if source not in both], self._path("both"))
+        for jar in self.jars.split(os.pathsep):
+            if Path(jar).name.startswith("connect-runtime-") and jar.endswith("-test.jar"):
+                _unpack(Path(jar), "test-plugins/", self.home / "classes" / "both")
         services = self.home / "classes" / "both" / "META-INF" / "services"
         services.mkdir(parents=True)
         (services / "org.junit.jupiter.api.extension.Extension").write_text("kafkalet.Runner$SkipRepeated\n")
@@ -57,6 +61,7 @@ class Jvm:
         serve = [sys.executable, "-m", "kafkalet", "serve", "--kafka-version", "4.3"]
         serve += ["--set", "kafkalet.closing.fetch.wait=true"]  # as Kafka; see docs/differences.md
         command = ["java", *JVM, f"-Dkafkalet.command={' '.join(serve)}", f"-Dkafkalet.logs={self.home / 'logs'}"]
+        command += [f"-Dlog4j2.configurationFile={HERE / 'log4j2.xml'}"]
         command += ["-Dkafkalet.journal=true"] if self.journal else []
         names = ("kafkalet", "both") if broker == "kafkalet" else ("both",)
         command += ["-cp", self._path(*names), "kafkalet.Runner", str(results), str(self.test_s), *selectors]
@@ -73,6 +78,12 @@ class Jvm:
                 done.check_returncode()
                 return True
         return False
+
+
+def _unpack(jar: Path, folder: str, to: Path) -> None:
+    """Unpack a folder of a jar, for tests that do not look for their resources in jars."""
+    with zipfile.ZipFile(jar) as file:
+        file.extractall(to, [name for name in file.namelist() if name.startswith(folder)])
 
 
 def _call(*command: str | Path) -> None:

@@ -83,9 +83,10 @@ def explain(result: Result, known: Iterable[Cause]) -> tuple[Outcome, str] | Non
     return (Outcome.DOES_NOT_APPLY, f"`{result.used}`") if result.used else None
 
 
-def on_kafka(result: Result, status: str | None) -> tuple[Outcome, str]:
-    """Return the outcome of a test that failed without a known cause, and has a status on Kafka's own broker."""
-    outcome = Outcome.DIFFERS if status == "PASSED" else Outcome.ON_KAFKA_TOO
+def on_kafka(result: Result, results: Iterable[Result]) -> tuple[Outcome, str]:
+    """Return the outcome of a test, or of a class, that failed without a known cause, from the results on Kafka."""
+    passed = [other.status == "PASSED" for other in results if other.id.startswith(result.id)]
+    outcome = Outcome.DIFFERS if passed and all(passed) else Outcome.ON_KAFKA_TOO
     return outcome, result.error[:200]
 
 

@@ -12,8 +12,16 @@ PASSED = FAILED._replace(status="PASSED", error="")
 
 def test_failure_without_known_cause_has_to_run_on_kafka() -> None:
     assert explain(FAILED, []) is None
-    assert on_kafka(FAILED, "PASSED")[0] is Outcome.DIFFERS
-    assert on_kafka(FAILED, "FAILED")[0] is Outcome.ON_KAFKA_TOO
+    assert on_kafka(FAILED, [PASSED])[0] is Outcome.DIFFERS
+    assert on_kafka(FAILED, [FAILED])[0] is Outcome.ON_KAFKA_TOO
+    assert on_kafka(FAILED, [])[0] is Outcome.ON_KAFKA_TOO
+
+
+def test_class_that_failed_as_a_whole_differs_if_all_its_tests_pass_on_kafka() -> None:
+    failed = FAILED._replace(id="[class:ATest]", method="")
+    tests = [PASSED._replace(id=f"[class:ATest]/[method:{name}]") for name in "ab"]
+    assert on_kafka(failed, tests)[0] is Outcome.DIFFERS
+    assert on_kafka(failed, [*tests, FAILED._replace(id="[class:ATest]/[method:c]")])[0] is Outcome.ON_KAFKA_TOO
 
 
 def test_failed_test_that_used_the_inside_of_kafka_does_not_apply() -> None:

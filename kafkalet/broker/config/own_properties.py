@@ -13,7 +13,6 @@ from .broker_config import NODE_IDS, BrokerConfig
 
 _SHARED = {
     *NODE_IDS,
-    "advertised.listeners",
     "authorizer.class.name",
     "auto.create.topics.enable",
     "default.replication.factor",

@@ -8,7 +8,8 @@ is restarted.
 from collections.abc import Sequence
 
 from kafkalet.broker.cluster.metadata import Endpoint
-from kafkalet.broker.config.listeners import ListenerSettings
+from kafkalet.broker.config.broker_config import BrokerConfig
+from kafkalet.broker.config.listeners import ListenerSettings, listeners_of
 
 from .listener import Listener
 from .reserved_port import ReservedPort
@@ -48,14 +49,15 @@ class Addresses:
         """Change the id of the first broker."""
         self._first_node_id = node_id
 
-    def take(self, node_id: int, listeners: Sequence[Listener], rack: str | None) -> Endpoint:
+    def take(self, node_id: int, listeners: Sequence[Listener], config: BrokerConfig) -> Endpoint:
         """Bind a broker's listeners and return the advertised addresses. Raises CannotListen."""
         self._release(node_id)
         step = node_id - self._first_node_id
         before = self.ports.get(node_id)
         ports: list[int] = []
         advertised: dict[str, tuple[str, int]] = {}
-        for place, (settings, listener) in enumerate(zip(self.listeners, listeners, strict=True)):
+        of_broker = listeners_of(config)
+        for place, (settings, own, listener) in enumerate(zip(self.listeners, of_broker, listeners, strict=True)):
             wanted = settings.port + step if settings.port else 0
             if before is not None:
                 wanted = before[place]
@@ -69,13 +71,15 @@ class Addresses:
             # Advertise the host as it is written, because a certificate may be for this name. Clients cannot connect to
             # a wildcard.
             host = "localhost" if settings.host in EVERY_INTERFACE else settings.host
-            if settings.advertised is not None:
+            if own.advertised is not None:
+                host, port = own.advertised[0] or "localhost", own.advertised[1]
+            elif settings.advertised is not None:
                 host, port = settings.advertised[0] or "localhost", settings.advertised[1] + step
-            if settings.is_advertised:
+            if own.is_advertised:
                 advertised[settings.name] = host, port
         self.ports[node_id] = ports
         host, port = next(iter(advertised.values()))
-        return Endpoint(node_id, host, port, rack, advertised if len(listeners) > 1 else None)
+        return Endpoint(node_id, host, port, config.broker_rack, advertised if len(listeners) > 1 else None)
 
     def reserve(self, node_id: int) -> None:
         """Reserve the ports of a broker that has stopped or refuses connections.

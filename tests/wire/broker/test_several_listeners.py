@@ -50,6 +50,12 @@ def test_metadata_and_describe_cluster_name_the_addresses_of_the_listener(
     assert [(each["broker_id"], each["host"], each["port"]) for each in described] == expected
 
 
+def test_each_broker_may_have_an_advertised_address_of_its_own() -> None:
+    config = {node: {"advertised.listeners": f"IN://kafka-{node}:{9092 + node}"} for node in (1, 2)}
+    with kafkalet.Cluster(3, config=TWO | {"advertised.listeners": "IN://kafka:9092"} | config) as running:
+        assert addresses(running, "IN") == [(1, "kafka-1", 9093), (2, "kafka-2", 9094), (3, "kafka", 9094)]
+
+
 @pytest.mark.parametrize("listener", NAMES)
 @pytest.mark.parametrize("version", [3, 4])
 def test_coordinator_has_the_address_of_the_listener(cluster: kafkalet.Cluster, listener: str, version: int) -> None:

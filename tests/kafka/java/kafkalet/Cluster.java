@@ -7,7 +7,9 @@ import kafka.server.KafkaConfig;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.config.types.Password;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.kafka.common.network.ListenerName;
 import org.apache.kafka.common.security.auth.SecurityProtocol;
@@ -19,6 +21,7 @@ import org.apache.kafka.server.common.MetadataVersion;
 
 import java.io.File;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -31,13 +34,12 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 
 /** The cluster of one test: how its nodes become a {@link Kafkalet} process, which starts with the first broker. */
 public final class Cluster implements AutoCloseable {
     /** Properties of the kit itself, and those that only Kafka's controllers have. */
-    private static final Set<String> NOT_PASSED = Set.of("process.roles", "node.id", "broker.id", "listeners", "advertised.listeners",
-        "log.dir", "log.dirs", "metadata.log.dir", "controller.listener.names", "controller.quorum.voters",
+    private static final Set<String> NOT_PASSED = Set.of("process.roles", "node.id", "broker.id", "listeners", "log.dir",
+         "log.dirs", "metadata.log.dir", "controller.listener.names", "controller.quorum.voters",
         "controller.quorum.bootstrap.servers", "unstable.api.versions.enable", "unstable.feature.versions.enable");
     /** Properties that name Java classes. */
     private static final Set<String> PLUGINS = Set.of("create.topic.policy.class.name", "alter.config.policy.class.name",
@@ -57,6 +59,7 @@ public final class Cluster implements AutoCloseable {
     private final ListenerName listener;
     private final SecurityProtocol protocol;
     private final BootstrapMetadata features;
+    private final String id;
     private final int disks;
     private final Map<String, String> properties;
     private final Map<Integer, Map<String, String>> own = new TreeMap<>();
@@ -64,21 +67,24 @@ public final class Cluster implements AutoCloseable {
     private Kafkalet kafkalet;
     private UncleanElections elections;
 
-    /** `brokers`: the properties of each broker, by id. */
-    public Cluster(Path directory, ListenerName listener, SecurityProtocol protocol, BootstrapMetadata features, int disks,
+    /** `id`: the id of the cluster; `brokers`: the properties of each broker, by id. */
+    public Cluster(Path directory, String id, ListenerName listener, SecurityProtocol protocol, BootstrapMetadata features, int disks,
             Map<Integer, Map<String, String>> brokers) {
         this.directory = directory;
+        this.id = id;
         this.listener = listener;
         this.protocol = protocol;
         this.features = features;
         this.disks = disks;
         properties = new TreeMap<>(brokers.values().iterator().next());
-        brokers.values().forEach(values -> properties.entrySet().retainAll(values.entrySet()));
-        brokers.forEach((id, values) -> {
+        // brokers of kafkalet share their certificate
+        brokers.values().forEach(values -> properties.entrySet().removeIf(entry -> !entry.getKey().matches("(.*\\.)?ssl\\..*")
+            && !entry.getValue().equals(values.get(entry.getKey()))));
+        brokers.forEach((broker, values) -> {
             Map<String, String> rest = new TreeMap<>(values);
             rest.keySet().removeAll(properties.keySet());
             rest.keySet().removeAll(NOT_PASSED);
-            own.put(id, rest);
+            own.put(broker, rest);
         });
     }
 
@@ -105,10 +111,28 @@ public final class Cluster implements AutoCloseable {
         String controllers = properties.getOrDefault("controller.listener.names", "CONTROLLER");
         List<String> addresses = Arrays.stream(properties.get("listeners").split(",")).map(String::strip)
             .filter(address -> !List.of(controllers.split(",")).contains(address.split(":")[0])).toList();
-        List<String> data = IntStream.range(0, disks > 1 ? disks : 0).mapToObj(disk -> directory.resolve("disk" + disk).toString()).toList();
+        List<Path> data = IntStream.range(0, disks).mapToObj(disk -> directory.resolve("disk" + disk)).toList();
+        format(data.get(0));
+        Stores.toPem(passed, directory);
         kafkalet = new Kafkalet(directory, own.size(), addresses, data, features(), passed, own);
         elections = new UncleanElections(kafkalet);
         own.keySet().forEach(id -> port(id, listener));
+    }
+
+    /** Gives the cluster its id, as kafka-storage.sh does. */
+    private void format(Path data) {
+        Path first = own.size() == 1 ? data : data.resolve("broker-0");
+        try {
+            Files.createDirectories(first);
+            Files.write(first.resolve("meta.properties"), List.of("version=1", "cluster.id=" + id, "node.id=0"));
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
+        }
+    }
+
+    /** Returns a property as text. */
+    public static String text(Object value) {
+        return value instanceof Password password ? password.value() : String.valueOf(value);
     }
 
     /** Returns the feature levels that are not the defaults. */
@@ -174,11 +198,10 @@ public final class Cluster implements AutoCloseable {
         return values.equals(initial.originals()) ? initial : new KafkaConfig(values, false);
     }
 
-    /** Returns the log directories of a broker in a cluster of several. */
-    List<File> logDirectories(int id) throws IOException {
-        try (Stream<Path> paths = Files.walk(directory, 2)) {
-            return paths.filter(path -> path.endsWith("broker-" + id)).map(Path::toFile).toList();
-        }
+    /** Returns the log directories of a broker. */
+    List<File> logDirectories(int id) {
+        return IntStream.range(0, disks).mapToObj(disk -> directory.resolve("disk" + disk))
+            .map(disk -> own.size() == 1 ? disk.toFile() : disk.resolve("broker-" + id).toFile()).toList();
     }
 
     public String bootstrap() {
@@ -194,8 +217,21 @@ public final class Cluster implements AutoCloseable {
             all.putIfAbsent("security.protocol", "SASL_PLAINTEXT");
             all.putIfAbsent("sasl.mechanism", "PLAIN");
             all.putIfAbsent("sasl.jaas.config", ADMIN);
+        } else if (protocol == SecurityProtocol.SSL) {
+            all.putIfAbsent("security.protocol", "SSL");
+            properties.forEach((name, value) -> {
+                if (name.startsWith("ssl.")) all.putIfAbsent(name, value);
+            });
         }
         return Admin.create(all);
+    }
+
+    void roll(TopicPartition partition) {
+        kafkalet.post("/v1/topics/" + partition.topic() + "/partitions/" + partition.partition() + "/roll");
+    }
+
+    void clean() {
+        kafkalet.post("/v1/cleaner/run");
     }
 
     public Optional<TopicDescription> topic(String name) throws Exception {

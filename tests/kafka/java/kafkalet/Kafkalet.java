@@ -35,7 +35,7 @@ public final class Kafkalet implements AutoCloseable {
     private final URI control;
 
     /** Starts brokers with ids from 0. Properties of single brokers are those in {@code own}, by id. */
-    public Kafkalet(Path directory, int brokers, List<String> listeners, List<String> dataDirectories, Map<String, Short> features,
+    public Kafkalet(Path directory, int brokers, List<String> listeners, List<Path> dataDirectories, Map<String, Short> features,
             Map<String, String> properties, Map<Integer, Map<String, String>> own) {
         this.directory = directory;
         Path logs = Path.of(System.getProperty("kafkalet.logs"));
@@ -46,7 +46,7 @@ public final class Kafkalet implements AutoCloseable {
         command.addAll(List.of("--brokers", Integer.toString(brokers), "--config", directory.resolve("server.properties").toString(),
             "--control", "127.0.0.1:0", "--ready-file", ready.toString(), "--exit-with-parent"));
         listeners.forEach(listener -> command.addAll(List.of("--listen", listener)));
-        dataDirectories.forEach(data -> command.addAll(List.of("--data-dir", data)));
+        dataDirectories.forEach(data -> command.addAll(List.of("--data-dir", data.toString())));
         features.forEach((feature, level) -> command.addAll(List.of("--feature", feature + "=" + level)));
         own.forEach((id, values) -> values.forEach((key, value) -> command.addAll(List.of("--set", id + ":" + key + "=" + value))));
         if (System.getProperty("kafkalet.journal") != null)
@@ -61,7 +61,6 @@ public final class Kafkalet implements AutoCloseable {
             }
             ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile())
                 .redirectInput(new File("/dev/null"));
-            builder.environment().put("TMPDIR", directory.toString());  // where the logs are without data directories
             process = builder.start();
             control = URI.create(waitFor(ready, log).getProperty("control"));
         } catch (IOException error) {

@@ -12,9 +12,11 @@ import kafka.server.ReplicaManager;
 import kafka.server.SharedServer;
 
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.DescribeClusterOptions;
 import org.apache.kafka.clients.admin.ListTopicsOptions;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.common.Node;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.TopicPartitionInfo;
 import org.apache.kafka.common.Uuid;
@@ -23,16 +25,23 @@ import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.controller.QuorumController;
 import org.apache.kafka.coordinator.group.Group;
 import org.apache.kafka.coordinator.group.GroupCoordinator;
+import org.apache.kafka.image.ClusterImage;
+import org.apache.kafka.image.MetadataImage;
 import org.apache.kafka.image.loader.MetadataLoader;
+import org.apache.kafka.metadata.BrokerRegistration;
 import org.apache.kafka.metadata.KRaftMetadataCache;
 import org.apache.kafka.metadata.LeaderAndIsr;
 import org.apache.kafka.raft.KafkaRaftClient;
 import org.apache.kafka.raft.LeaderAndEpoch;
 import org.apache.kafka.raft.LogOffsetMetadata;
 import org.apache.kafka.raft.RaftLog;
+import org.apache.kafka.server.HostedPartition;
 import org.apache.kafka.server.authorizer.Authorizer;
 import org.apache.kafka.server.common.ApiMessageAndVersion;
 import org.apache.kafka.server.common.Feature;
+import org.apache.kafka.storage.internals.checkpoint.PartitionMetadataFile;
+import org.apache.kafka.storage.internals.log.LogCleaner;
+import org.apache.kafka.storage.internals.log.ProducerStateManagerConfig;
 import org.apache.kafka.storage.internals.log.UnifiedLog;
 import org.mockito.Mockito;
 import org.mockito.invocation.InvocationOnMock;
@@ -41,6 +50,8 @@ import org.mockito.stubbing.Answer;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
+import java.io.File;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -48,6 +59,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Properties;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Collectors;
 
 /**
  * Stand-ins for the brokers and controllers of Kafka's test kit. They have what kafkalet's control API and an admin client
@@ -92,8 +104,8 @@ public final class Stand {
         constant(known, "metadataCache", cache);
         MetadataLoader loader = of(MetadataLoader.class, Map.of("lastAppliedOffset", call -> Long.MAX_VALUE));
         constant(known, "sharedServer", of(SharedServer.class, Map.of("loader", call -> loader)));
-        constant(known, "dataPlaneRequestProcessor", of(KafkaApis.class, Map.of("metadataCache", call -> cache, "isConsumerGroupProtocolEnabled",
-            call -> cluster.isEnabled(Feature.GROUP_VERSION)
+        constant(known, "dataPlaneRequestProcessor", of(KafkaApis.class, Map.of("metadataCache", call -> cache,
+            "brokerId", call -> id, "isConsumerGroupProtocolEnabled", call -> cluster.isEnabled(Feature.GROUP_VERSION)
                 && config.groupCoordinatorRebalanceProtocols().contains(Group.GroupType.CONSUMER))));
         constant(known, "groupCoordinator", of(GroupCoordinator.class, Map.of("groupMetadataTopicConfigs", call -> {
             Properties topic = new Properties();
@@ -102,14 +114,22 @@ public final class Stand {
             topic.put("segment.bytes", Integer.toString(config.groupCoordinatorConfig().offsetsTopicSegmentBytes()));
             return topic;
         })));
-        Answer<Object> log = call -> option(replica(cluster, id, call).map(partition -> log(cluster, call.getArgument(0))));
-        Answer<Object> partition = call -> option(replica(cluster, id, call)
-            .map(found -> partition(found, id, log(cluster, call.getArgument(0)))));
-        LogManager logs = of(LogManager.class, Map.of("getLog", log, "getLog$default$2", call -> false,
+        Answer<Object> log = call -> option(replica(cluster, id, call).map(partition -> log(cluster, id, call.getArgument(0))));
+        Answer<Optional<Partition>> partition = call -> replica(cluster, id, call)
+            .map(found -> partition(found, id, log(cluster, id, call.getArgument(0))));
+        LogCleaner cleaner = of(LogCleaner.class, Map.of("awaitCleaned", call -> {
+            cluster.clean();
+            return true;
+        }));
+        ProducerStateManagerConfig producers = of(ProducerStateManagerConfig.class, Map.of("producerIdExpirationMs",
+            call -> cluster.config(id, config).getInt("producer.id.expiration.ms")));
+        LogManager logs = of(LogManager.class, Map.of("getLog", log, "getLog$default$2", call -> false, "cleaner", call -> cleaner,
+            "producerStateManagerConfig", call -> producers,
             "liveLogDirs", call -> CollectionConverters.asScala(cluster.logDirectories(id)).toSeq()));
         constant(known, "logManager", logs);
-        constant(known, "replicaManager", of(ReplicaManager.class, Map.of("onlinePartition", partition, "localLog", log, "getLog", log,
-            "logManager", call -> logs)));
+        constant(known, "replicaManager", of(ReplicaManager.class, Map.of("onlinePartition", call -> option(partition.answer(call)),
+            "getPartition", call -> partition.answer(call).<Object>map(HostedPartition.Online::new).orElseGet(HostedPartition.None::new),
+            "localLog", log, "getLog", log, "logManager", call -> logs, "metadataCache", call -> cache)));
         known.put("authorizerPlugin", call -> authorizer(cluster, config));
         return of(BrokerServer.class, known);
     }
@@ -129,9 +149,17 @@ public final class Stand {
         return value.isPresent() ? Option.apply(value.get()) : Option.empty();
     }
 
-    /** Returns a log with the offsets that a client can read. */
-    private static UnifiedLog log(Cluster cluster, TopicPartition partition) {
-        return of(UnifiedLog.class, Map.of("logStartOffset", call -> offset(cluster, partition, OffsetSpec.earliest()),
+    /** Returns a log with the offsets that a client can read, and its files. */
+    private static UnifiedLog log(Cluster cluster, int id, TopicPartition partition) {
+        File directory = cluster.logDirectories(id).stream().map(path -> new File(path, partition.toString())).filter(File::exists)
+            .findFirst().orElse(null);
+        return of(UnifiedLog.class, Map.of("dir", call -> directory,
+            "partitionMetadataFile", call -> Optional.of(new PartitionMetadataFile(PartitionMetadataFile.newFile(directory), null)),
+            "roll", call -> {
+                cluster.roll(partition);
+                return null;
+            },
+            "logStartOffset", call -> offset(cluster, partition, OffsetSpec.earliest()),
             "logEndOffset", call -> offset(cluster, partition, OffsetSpec.latest()),
             "highWatermark", call -> offset(cluster, partition, OffsetSpec.latest())));
     }
@@ -183,17 +211,25 @@ public final class Stand {
 
     private static KRaftMetadataCache metadataCache(Cluster cluster) {
         return of(KRaftMetadataCache.class, Map.of(
-            "getAliveBrokerNodes", call -> {
-                try (Admin admin = cluster.admin(Map.of())) {
-                    return List.copyOf(admin.describeCluster().nodes().get());
-                }
-            },
+            "getAliveBrokerNodes", call -> List.copyOf(nodes(cluster, false)),
+            "currentImage", call -> of(MetadataImage.class, Map.of("cluster", image -> of(ClusterImage.class, Map.of("brokers",
+                brokers -> nodes(cluster, true).stream().collect(Collectors.toMap(Node::id, Stand::registration)))))),
             "numPartitions", call -> topic(cluster, call).map(topic -> topic.partitions().size()),
             "contains", call -> topic(cluster, call).isPresent(),
             "getTopicId", call -> topic(cluster, call).map(TopicDescription::topicId).orElse(Uuid.ZERO_UUID),
             "getLeaderAndIsr", call -> topic(cluster, call)
                 .flatMap(topic -> topic.partitions().stream().filter(p -> p.partition() == (int) call.getArgument(1)).findFirst())
                 .map(Stand::leaderAndIsr)));
+    }
+
+    private static Collection<Node> nodes(Cluster cluster, boolean fencedToo) throws Exception {
+        try (Admin admin = cluster.admin(Map.of())) {
+            return admin.describeCluster(new DescribeClusterOptions().includeFencedBrokers(fencedToo)).nodes().get();
+        }
+    }
+
+    private static BrokerRegistration registration(Node node) {
+        return of(BrokerRegistration.class, Map.of("fenced", call -> node.isFenced()));
     }
 
     private static LeaderAndIsr leaderAndIsr(TopicPartitionInfo partition) {

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from kafkalet.broker.cluster.revision import Revision
+from kafkalet.broker.config.broker_config import BrokerConfig
 from kafkalet.broker.config.listeners import ListenerSettings, SecurityProtocol
 from kafkalet.broker.network.addresses import Addresses
 from kafkalet.broker.network.listener import Listener
@@ -41,7 +42,10 @@ def listeners(count: int) -> Iterator[list[Listener]]:
 def test_port_0_picks_a_free_port_for_each_broker() -> None:
     addresses = Addresses(plaintext("127.0.0.1", 0))
     with listeners(2) as (first, second):
-        one, two = addresses.take(1, [first], None), addresses.take(2, [second], "r")
+        one, two = (
+            addresses.take(1, [first], BrokerConfig({})),
+            addresses.take(2, [second], BrokerConfig({"broker.rack": "r"})),
+        )
         assert one.port != two.port
         assert (one.host, one.rack, two.rack) == ("127.0.0.1", None, "r")
         assert addresses.ports == {1: [one.port], 2: [two.port]}
@@ -50,7 +54,10 @@ def test_port_0_picks_a_free_port_for_each_broker() -> None:
 def test_advertised_ports_are_consecutive_from_first_broker() -> None:
     addresses = Addresses(plaintext("127.0.0.1", 0, ("out.side", 7000)), first_node_id=0)
     with listeners(2) as (first, second):
-        assert [addresses.take(0, [first], None).port, addresses.take(1, [second], None).port] == [7000, 7001]
+        assert [
+            addresses.take(0, [first], BrokerConfig({})).port,
+            addresses.take(1, [second], BrokerConfig({})).port,
+        ] == [7000, 7001]
 
 
 @pytest.mark.parametrize(
@@ -60,39 +67,39 @@ def test_clients_get_the_host_exactly_as_configured(host: str, advertised: str) 
     """A certificate for localhost is not one for 127.0.0.1."""
     addresses = Addresses(plaintext(host, 0))
     with listeners(1) as (only,):
-        assert addresses.take(1, [only], None).host == advertised
+        assert addresses.take(1, [only], BrokerConfig({})).host == advertised
 
 
 def test_clients_get_the_advertised_address() -> None:
     addresses = Addresses(plaintext("127.0.0.1", 0, ("kafka", 9000)))
     with listeners(2) as (first, second):
-        assert addresses.take(1, [first], None)[:3] == (1, "kafka", 9000)
-        assert addresses.take(2, [second], None)[:3] == (2, "kafka", 9001)
+        assert addresses.take(1, [first], BrokerConfig({}))[:3] == (1, "kafka", 9000)
+        assert addresses.take(2, [second], BrokerConfig({}))[:3] == (2, "kafka", 9001)
 
 
 def test_address_for_all_interfaces_is_localhost() -> None:
     with listeners(1) as (listener,):
-        assert Addresses(plaintext("0.0.0.0", 0)).take(1, [listener], None).host == "localhost"
+        assert Addresses(plaintext("0.0.0.0", 0)).take(1, [listener], BrokerConfig({})).host == "localhost"
 
 
 def test_stopped_broker_gets_its_port_back() -> None:
     addresses = Addresses(plaintext("127.0.0.1", 0))
     with listeners(2) as (before, after):
-        port = addresses.take(1, [before], None).port
+        port = addresses.take(1, [before], BrokerConfig({})).port
         before.close()
         assert not addresses.is_reserved(1)
         addresses.reserve(1)
         assert addresses.is_reserved(1)
         with socket.socket() as client, pytest.raises(ConnectionRefusedError):
             client.connect(("127.0.0.1", port))
-        assert addresses.take(1, [after], None).port == port
+        assert addresses.take(1, [after], BrokerConfig({})).port == port
         assert not addresses.is_reserved(1)
 
 
 def test_release_frees_reserved_ports() -> None:
     addresses = Addresses(plaintext("127.0.0.1", 0))
     with listeners(1) as (listener,):
-        port = addresses.take(1, [listener], None).port
+        port = addresses.take(1, [listener], BrokerConfig({})).port
     addresses.reserve(1)
     addresses.release()
     with socket.socket() as other:

@@ -52,14 +52,14 @@ public class KRaftQuorumImplementation implements QuorumImplementation {
         Map<Integer, Map<String, String>> brokers = new TreeMap<>();
         for (KafkaConfig config : configs) {
             Map<String, String> values = new TreeMap<>();
-            config.originals().forEach((key, value) -> values.put(key, String.valueOf(value)));
+            config.originals().forEach((key, value) -> values.put(key, Cluster.text(value)));
             brokers.put(config.nodeId(), values);
         }
         if (!brokers.containsKey(0)) throw new Internals("broker ids that do not begin with 0");
         ListenerName listener = first.interBrokerListenerName();
         SecurityProtocol protocol = first.interBrokerSecurityProtocol();
         BootstrapMetadata features = BootstrapMetadata.fromVersion(MetadataVersion.latestProduction(), "kafkalet");
-        return new Cluster(directory.toPath(), listener, protocol, features, first.logDirs().size(), brokers);
+        return new Cluster(directory.toPath(), clusterId, listener, protocol, features, first.logDirs().size(), brokers);
     }
 
     public ControllerServer controllerServer() {

@@ -41,7 +41,7 @@ public class KafkaClusterTestKit implements AutoCloseable {
             for (String directory : node.logDataDirectories()) Files.createDirectories(Path.of(directory));
             configs.put(node.id(), config(node, properties));
         }
-        cluster = new Cluster(Path.of(nodes.baseDirectory()), nodes.brokerListenerName(), nodes.brokerListenerProtocol(),
+        cluster = new Cluster(Path.of(nodes.baseDirectory()), nodes.clusterId(), nodes.brokerListenerName(), nodes.brokerListenerProtocol(),
             nodes.bootstrapMetadata(), nodes.brokerNodes().values().iterator().next().logDataDirectories().size(), configs);
         configs.forEach((id, config) -> brokers.put(id, Stand.broker(id, cluster, new KafkaConfig(config, false))));
         nodes.controllerNodes().values().forEach(node -> {
@@ -155,7 +155,7 @@ public class KafkaClusterTestKit implements AutoCloseable {
         }
 
         public Builder setConfigProp(String key, Object value) {
-            properties.put(key, String.valueOf(value));
+            properties.put(key, Cluster.text(value));
             return this;
         }
 
