@@ -9,6 +9,7 @@ from typing import Any, Literal, Never, Self, overload
 from kafkalet.broker import arguments
 from kafkalet.broker.arguments import BrokerProperties, PropertyValue
 from kafkalet.broker.cluster.compaction import CleanedPartition, RetainedPartition
+from kafkalet.broker.cluster.leadership import Peer
 from kafkalet.broker.cluster.new_topics import Topics
 from kafkalet.broker.config.listeners import Address
 from kafkalet.broker.network.journal import Unsupported
@@ -665,6 +666,17 @@ class BrokerNode(Mirror):
     @property
     def address(self) -> tuple[str, int]:
         """The host and port that the broker advertises. Raises RuntimeError if it is stopped."""
+    async def cut_off(self, *peers: Peer) -> None:
+        """Cut the broker off from clients, the other brokers, or the controller, as a partition of the network does.
+
+        Connections stay open, but carry nothing. Without the other brokers, the broker does not follow their leaders,
+        and its own partitions have no followers. Without the controller, it serves clients by the metadata of now, the
+        ISR of its partitions does not change, and after `broker.session.timeout.ms` on the clock, other replicas become
+        leaders of its partitions.
+        """
+    @property
+    def cut_off_from(self) -> list[Peer]:
+        """What the broker does not reach, and what does not reach it; everything if it is paused."""
     @property
     def is_paused(self) -> bool:
         """Whether `pause` has suspended the broker."""
@@ -682,6 +694,8 @@ class BrokerNode(Mirror):
         `replica.lag.time.max.ms` it leaves the ISR of partitions whose leaders get records, and after
         `broker.session.timeout.ms` on the clock, other replicas become leaders of its partitions.
         """
+    async def reconnect(self) -> None:
+        """Let the broker reach everything again. Records that other leaders do not have are truncated."""
     async def resume(self) -> None:
         """Let a paused broker continue. It serves the requests that have arrived, and catches up with other leaders."""
     async def start(self) -> None:

@@ -118,6 +118,8 @@ export interface Broker {
   is_running: boolean
   /** Whether the broker is suspended, and its requests wait. */
   is_paused: boolean
+  /** What the broker does not reach. */
+  cut_off_from: Array<string>
   /** The host that the broker advertises, or null while it is stopped. */
   host: string | null
   /** The port that the broker advertises, or null while it is stopped. */
@@ -533,6 +535,12 @@ export interface PatchOperation {
   path: string
   /** The new value: a number, a string, a boolean, null, or a list of those. */
   value?: unknown
+}
+
+/** What a broker is cut off from. */
+export interface Peers {
+  /** Clients, the other brokers, or the controller. */
+  peers: Array<string>
 }
 
 /** A record in a log. */
@@ -1496,6 +1504,12 @@ export class Api {
 
   /** Let a paused broker continue. It serves the requests that have arrived, and catches up with other leaders. */
   resumeBroker (nodeId: number): Promise<Broker>
+
+  /** Cut a broker off from peers, as a partition of the network does. Connections stay open, but carry nothing. */
+  cutOffBroker (nodeId: number, body: Peers): Promise<Broker>
+
+  /** Let a broker reach everything again. Records that other leaders do not have are truncated. */
+  reconnectBroker (nodeId: number): Promise<Broker>
 
   /** Stop replicas of a broker from following their leaders. */
   holdReplication (nodeId: number, body: Replicas): Promise<void>

@@ -346,6 +346,14 @@ export class Api {
     return await this.#call('POST', `/v1/brokers/${encodeURIComponent(nodeId)}/resume`)
   }
 
+  async cutOffBroker (nodeId, body) {
+    return await this.#call('POST', `/v1/brokers/${encodeURIComponent(nodeId)}/cut-off`, body)
+  }
+
+  async reconnectBroker (nodeId) {
+    return await this.#call('POST', `/v1/brokers/${encodeURIComponent(nodeId)}/reconnect`)
+  }
+
   async holdReplication (nodeId, body) {
     return await this.#call('POST', `/v1/brokers/${encodeURIComponent(nodeId)}/hold-replication`, body)
   }

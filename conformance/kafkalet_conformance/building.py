@@ -75,9 +75,9 @@ class ScenarioBuilder:
         """Bind the name of a topic that does not exist. Return the notation of the name."""
         return self.let(name, "does-not-exist-<unique>")
 
-    def broker(self, node: int, do: str) -> None:
-        """Stop, kill, pause, resume or start a broker."""
-        self.step("broker", node=node, do=do)
+    def broker(self, node: int, do: str, **more: Any) -> None:
+        """Stop, kill, pause, resume or start a broker, or cut it off from peers, or reconnect it."""
+        self.step("broker", node=node, do=do, **more)
 
     def request(self, case: str, api: str, version: int, body: Step, **more: Any) -> None:
         """Add a request whose response is compared."""

@@ -65,7 +65,7 @@ AREAS = {
     "several_brokers": Area(
         "Several brokers", "Leaders, followers and clients that send requests to the wrong broker."
     ),
-    "faults": Area("Faults", "Brokers that stop, crash, pause and come back, while others serve clients."),
+    "faults": Area("Faults", "Brokers that stop, crash, pause, are cut off and come back, while others serve clients."),
     "state_topics": Area("State topics", "Records in __consumer_offsets and __transaction_state."),
     "telemetry": Area("Client telemetry", "Metrics of clients (KIP-714)."),
     "authorization": Area("Authorization", "Access control lists."),

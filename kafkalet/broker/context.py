@@ -55,7 +55,7 @@ class Context:
     __slots__ = (
         *("api", "authenticator", "authorizer", "began_s", "broker", "client", "client_id", "clock", "controller"),
         *("correlation_id", "fault", "is_token_authenticated", "journaled", "listener", "logged_request"),
-        *("looked_up_offsets", "metadata", "node", "number", "peer", "principal", "reads_committed", "release"),
+        *("looked_up_offsets", "node", "number", "peer", "principal", "reads_committed", "release"),
         *("repetitions", "request", "request_bytes", "route", "spent_s", "throttle_ms", "version"),
     )
 
@@ -68,7 +68,6 @@ class Context:
         self.broker = broker  # the broker that received the request
         self.node: Node = node  # the replicas of that broker
         self.controller: Controller = broker.controller
-        self.metadata: MetadataImage = node.metadata
         self.release: Release = node.release
         self.clock: Clock = node.clock
         self.client = client
@@ -104,6 +103,11 @@ class Context:
     def is_plain(self) -> bool:
         """Whether fast paths may be used, because no hook needs the messages (network/hooks.py)."""
         return self.broker.is_plain
+
+    @property
+    def metadata(self) -> MetadataImage:
+        """The metadata as the broker knows it."""
+        return self.node.metadata
 
     def repetitions_of(self, request: Hashable) -> Repetitions[Context] | None:
         """Record a request. Return the connection's repetitions if a plan should be added now (repetitions.py)."""

@@ -11,7 +11,7 @@ import asyncio
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -28,7 +28,7 @@ from kafkalet.units import counted, named
 
 from .broker_server import BrokerServer
 from .cluster.controller import Controller
-from .cluster.leadership import Leadership
+from .cluster.leadership import PEERS, Leadership, Peer
 from .cluster.metadata import NO_LEADER, Endpoint, MetadataImage, PartitionState, TopicState
 from .cluster.metadata_store import (
     FILE,
@@ -156,7 +156,7 @@ class Server:
         self.first_node_id = config.first_node_id(brokers)
         """The id of the first broker. The other brokers have the ids that follow."""
         self._sessions: dict[int, Timer] = {}
-        """When the sessions of suspended brokers expire, so that the brokers are fenced."""
+        """When the sessions of brokers without the controller expire, so that the brokers are fenced."""
         self.all_directories_failed: Callable[[], None] = lambda: None
         """Called in the event loop when all log directories of all running brokers have failed."""
         self._given_tls = [name for name in config.static if name.startswith("ssl.")]
@@ -221,7 +221,7 @@ class Server:
         return Transactions(self.metadata, LoopTime(self.host.loop), self.release, self._coordinators_of)
 
     def _coordinators_of(self, node_id: int) -> Coordinators | None:
-        broker = None if node_id in self.leadership.suspended else self.brokers.get(node_id)
+        broker = None if "brokers" in self.leadership.cut_off.get(node_id, ()) else self.brokers.get(node_id)
         return None if broker is None else broker.coordinators
 
     @property
@@ -753,7 +753,7 @@ class Server:
         self.check_node(node_id)
         if node_id not in self.nodes:
             raise ValueError(f"broker {node_id} is already stopped; broker({node_id}).start() starts it again")
-        self._end_suspension(node_id)
+        self._end_cut(node_id)
         del self.nodes[node_id]
         broker = self.brokers.pop(node_id)
         self.controller.fence_broker(node_id)
@@ -764,39 +764,60 @@ class Server:
         self.controller.save()
         self.watchers.touch()
 
-    def pause_broker(self, node_id: int) -> None:
-        """Suspend a broker, as SIGSTOP suspends its process, and fence it when its session has expired."""
+    def cut_off_broker(self, node_id: int, peers: Collection[Peer]) -> None:
+        """Cut a broker off from "clients", other "brokers" or the "controller", in addition to what it is cut off from.
+
+        Without the controller, it is fenced when its session has expired, and serves clients by the metadata of now. A
+        broker that is cut off from everything is suspended, as SIGSTOP suspends its process.
+        """
         self.check_node(node_id)
-        if node_id not in self.nodes or node_id in self.leadership.suspended:
-            raise ValueError(f"broker {node_id} is stopped or paused already")
+        if unknown := set(peers) - PEERS:
+            raise ValueError(f"a broker cannot be cut off from {unknown.pop()!r}, only from {', '.join(sorted(PEERS))}")
+        before = self.leadership.cut_off.get(node_id, frozenset[Peer]())
+        new = PEERS.intersection(peers) - before
+        if node_id not in self.nodes or not new:
+            raise ValueError(f"broker {node_id} is stopped, paused or cut off already")
 
         def fence() -> None:
             self.controller.fence_broker(node_id)
             self.controller.save()
             self.watchers.touch()
 
-        self.leadership.suspend(node_id)
-        for listener in self.brokers[node_id].listeners:
-            listener.set_suspended(True)
-        timeout_ms = self.nodes[node_id].config.broker_session_timeout_ms
-        self._sessions[node_id] = client_time(self.loop_clock).call_later(timeout_ms, fence)
-        self.watchers.touch()
+        self.leadership.cut(node_id, before | new)
+        node = self.nodes[node_id]
+        if "controller" in new:
+            timeout_ms = node.config.broker_session_timeout_ms
+            self._sessions[node_id] = client_time(self.loop_clock).call_later(timeout_ms, fence)
+            if "clients" not in new:
+                node.use_metadata(self.metadata.copy())
+        self._suspend_clients(node_id, suspended="clients" in before | new)
 
-    def resume_broker(self, node_id: int) -> None:
-        """Let a paused broker continue: it serves the requests that have arrived meanwhile."""
+    def reconnect_broker(self, node_id: int) -> None:
+        """Undo `cut_off_broker`: the broker serves the requests that have arrived, and follows the leaders of now."""
         self.check_node(node_id)
-        if node_id not in self.leadership.suspended:
-            raise ValueError(f"broker {node_id} is not paused")
-        self._end_suspension(node_id)
+        if not self._end_cut(node_id):
+            raise ValueError(f"broker {node_id} is neither paused nor cut off")
+        node = self.nodes[node_id]
+        if node.metadata is not self.metadata:
+            node.use_metadata(self.metadata)
+            for replica in node.partitions.values():
+                if not replica.is_leader:
+                    replica.follow()
+            for topic, state in self.metadata.all_partitions():
+                if topic.is_internal:
+                    node.observer.state_partition_changed(topic.name, state.index)
         self.controller.unfence_broker(node_id)
+        self._suspend_clients(node_id, suspended=False)
+
+    def _suspend_clients(self, node_id: int, *, suspended: bool) -> None:
         for listener in self.brokers[node_id].listeners:
-            listener.set_suspended(False)
+            listener.set_suspended(suspended)
         self.watchers.touch()
 
-    def _end_suspension(self, node_id: int) -> None:
-        self.leadership.suspended.discard(node_id)
+    def _end_cut(self, node_id: int) -> bool:
         if (session := self._sessions.pop(node_id, None)) is not None:
             session.cancel()
+        return self.leadership.cut_off.pop(node_id, None) is not None
 
     def start_broker(self, node_id: int) -> None:
         """Restart a stopped broker on the port that it used before."""
@@ -834,7 +855,7 @@ class Server:
                 with suppress(StorageFailed):
                     self.controller.save()
         for node_id, broker in self.brokers.items():
-            self._end_suspension(node_id)
+            self._end_cut(node_id)
             broker.close(discard=not broker.node.directories.durable)
             if keeps_ports:
                 self._addresses.reserve(node_id)

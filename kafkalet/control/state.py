@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from kafkalet.broker.cluster.leadership import PEERS, Peer
 from kafkalet.formats import uuid_text
 from kafkalet.protocol.errors import KafkaError
 
-from .shapes import INT32_MAX, Boolean, Field, Integer, Json, ListOf, MapOf, Nullable, Object, Text
+from .shapes import INT32_MAX, Boolean, Field, Integer, Json, ListOf, MapOf, Nullable, Object, Text, shape_of
 
 if TYPE_CHECKING:
     from kafkalet.broker.cluster.metadata import PartitionState
@@ -27,6 +28,7 @@ BROKER = Object(
     Field("node_id", Integer(0, INT32_MAX), "The id of the broker."),
     Field("is_running", Boolean(), "Whether the broker accepts requests."),
     Field("is_paused", Boolean(), "Whether the broker is suspended, and its requests wait."),
+    Field("cut_off_from", ListOf(shape_of(Peer)), "What the broker does not reach."),
     Field("host", Nullable(Text()), "The host that the broker advertises, or null while it is stopped."),
     Field("port", Nullable(Integer(0, 65535)), "The port that the broker advertises, or null while it is stopped."),
     Field("rack", Nullable(Text()), "The rack of the broker, or null."),
@@ -132,7 +134,8 @@ def _brokers(server: Server) -> list[Json]:
             {
                 "node_id": node_id,
                 "is_running": node_id in server.nodes,
-                "is_paused": node_id in server.leadership.suspended,
+                "is_paused": server.leadership.cut_off.get(node_id) == PEERS,
+                "cut_off_from": sorted(server.leadership.cut_off.get(node_id, ())),
                 "host": None if endpoint is None else endpoint.host,
                 "port": None if endpoint is None else endpoint.port,
                 "rack": None if endpoint is None else endpoint.rack,

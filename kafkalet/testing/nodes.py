@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kafkalet.broker.cluster.leadership import PEERS, Peer
+
 if TYPE_CHECKING:
     from kafkalet.embedded import EmbeddedCluster
 
@@ -18,7 +20,8 @@ class BrokerNode:
 
     def __repr__(self) -> str:
         state = "paused" if self.is_paused else "running" if self.is_running else "stopped"
-        return f"<broker {self.node_id}, {state}>"
+        cut_off = "" if self.is_paused else "".join(f", cut off from {peer}" for peer in self.cut_off_from)
+        return f"<broker {self.node_id}, {state}{cut_off}>"
 
     @property
     def is_running(self) -> bool:
@@ -28,7 +31,12 @@ class BrokerNode:
     @property
     def is_paused(self) -> bool:
         """Whether `pause` has suspended the broker."""
-        return self.node_id in self._cluster._server.leadership.suspended
+        return self.cut_off_from == sorted(PEERS)
+
+    @property
+    def cut_off_from(self) -> list[Peer]:
+        """What the broker does not reach, and what does not reach it; everything if it is paused."""
+        return sorted(self._cluster._server.leadership.cut_off.get(self.node_id, ()))
 
     @property
     def address(self) -> tuple[str, int]:
@@ -56,11 +64,25 @@ class BrokerNode:
         `replica.lag.time.max.ms` it leaves the ISR of partitions whose leaders get records, and after
         `broker.session.timeout.ms` on the clock, other replicas become leaders of its partitions.
         """
-        self._cluster._server.call(lambda: self._cluster._server.pause_broker(self.node_id))
+        self.cut_off(*PEERS)
 
     def resume(self) -> None:
         """Let a paused broker continue. It serves the requests that have arrived, and catches up with other leaders."""
-        self._cluster._server.call(lambda: self._cluster._server.resume_broker(self.node_id))
+        self.reconnect()
+
+    def cut_off(self, *peers: Peer) -> None:
+        """Cut the broker off from clients, the other brokers, or the controller, as a partition of the network does.
+
+        Connections stay open, but carry nothing. Without the other brokers, the broker does not follow their leaders,
+        and its own partitions have no followers. Without the controller, it serves clients by the metadata of now, the
+        ISR of its partitions does not change, and after `broker.session.timeout.ms` on the clock, other replicas become
+        leaders of its partitions.
+        """
+        self._cluster._server.call(lambda: self._cluster._server.cut_off_broker(self.node_id, peers))
+
+    def reconnect(self) -> None:
+        """Let the broker reach everything again. Records that other leaders do not have are truncated."""
+        self._cluster._server.call(lambda: self._cluster._server.reconnect_broker(self.node_id))
 
     def start(self) -> None:
         """Start the broker again, on the same port."""

@@ -37,12 +37,30 @@ def pause_and_resume(cluster: kafkalet.Cluster, broker: int, rest: Rest) -> None
     cluster.broker(broker).resume()
 
 
+def isolate_and_reconnect(cluster: kafkalet.Cluster, broker: int, rest: Rest) -> None:
+    cluster.broker(broker).cut_off("brokers", "controller")
+    rest()
+    cluster.broker(broker).reconnect()
+
+
+def cut_off_from_the_controller(cluster: kafkalet.Cluster, broker: int, rest: Rest) -> None:
+    cluster.broker(broker).cut_off("controller")
+    rest()
+    cluster.broker(broker).reconnect()
+
+
+def cut_off_from_clients(cluster: kafkalet.Cluster, broker: int, rest: Rest) -> None:
+    cluster.broker(broker).cut_off("clients")
+    rest()
+    cluster.broker(broker).reconnect()
+
+
 def hold_a_follower(cluster: kafkalet.Cluster, broker: int, rest: Rest) -> None:
     with cluster.hold_replication(broker):
         rest()
 
 
-def cut_off_clients(cluster: kafkalet.Cluster, broker: int, rest: Rest) -> None:
+def refuse_clients(cluster: kafkalet.Cluster, broker: int, rest: Rest) -> None:
     with cluster.refuse_connections(broker):
         for connection in cluster.connections:
             if connection.broker == broker:
@@ -90,8 +108,11 @@ SAFE: tuple[Fault, ...] = (
     stop_and_start,
     kill_and_start,
     pause_and_resume,
+    isolate_and_reconnect,
+    cut_off_from_the_controller,
+    cut_off_from_clients,
     hold_a_follower,
-    cut_off_clients,
+    refuse_clients,
     move_leaders,
     move_coordinators,
     reset_connections,

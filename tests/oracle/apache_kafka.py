@@ -23,6 +23,8 @@ from typing import Self
 
 from kafkalet_conformance.playing.connection import Closed, Connection, NoAnswer
 
+from .network import CONTROLLER, Network
+
 VERSIONS = {"2.8": "2.8.2", "3.9": "3.9.2", "4.3": "4.3.1", "4.4": "4.4.0"}
 CACHE = Path(os.environ.get("KAFKA_ORACLE_CACHE", "~/.cache/kafka-oracle")).expanduser()
 CLUSTER_ID = "a2Fma2Etb3JhY2xlLTAwMQ"
@@ -80,7 +82,7 @@ def _numbers(release: str) -> tuple[int, ...]:
 class ApacheKafka:
     """The brokers of a release in a temporary directory; they run inside the `with` block.
 
-    Several brokers need KRaft; broker 1 is the controller.
+    Several brokers need KRaft; broker 1 is the controller, unless there is a `network`.
     """
 
     def __init__(
@@ -92,13 +94,19 @@ class ApacheKafka:
         listeners: Mapping[str, tuple[str, int]] | None = None,
         heap: str = "512m",
         racks: Sequence[str] = (),
+        network: Network | None = None,
     ) -> None:
-        """`listeners`: the address for each security protocol, PLAINTEXT first; for one broker with KRaft."""
+        """`listeners`: the address for each security protocol, PLAINTEXT first; for one broker with KRaft.
+
+        With a `network`, which needs KRaft, brokers, clients and a controller in its own process reach each other
+        through its proxies.
+        """
         self.release, self.acl, self.config, self.brokers = release, acl, config or {}, brokers
         self.listeners, self.heap, self.racks = listeners or {}, heap, racks
+        self.network = network
         self.kraft = _numbers(release) >= (3, 3)
         self.processes: dict[int, subprocess.Popen[bytes]] = {}
-        """The processes of the brokers by id; 0 is ZooKeeper."""
+        """The processes of the brokers by id; 0 is ZooKeeper, or a controller of its own."""
         self.directory = Path()
         self.start_s = 0.0
         """The time from starting the broker's process to its first response, in seconds."""
@@ -107,6 +115,14 @@ class ApacheKafka:
         _install(self.release)
         self.directory = Path(tempfile.mkdtemp(prefix=f"kafka-{self.release}-"))
         side_port, *ports = _free_ports(1 + self.brokers)
+        self._bound = [side_port, *ports]
+        self._between = [0, *_free_ports(self.brokers)]
+        self._advertised = list(self._between)
+        if self.network is not None:
+            side_port = self.network.proxy(side_port, CONTROLLER)
+            for node in range(1, self.brokers + 1):
+                self._advertised[node] = self.network.proxy(self._between[node], node)
+            ports = [self.network.proxy(port, node, for_clients=True) for node, port in enumerate(ports, 1)]
         if self.listeners:
             ports = [self.listeners["PLAINTEXT"][1]]
         self.ports = ports
@@ -115,6 +131,9 @@ class ApacheKafka:
         try:
             for node, port in zip(nodes, ports, strict=True):
                 self._configure(node, port, side_port)
+            if self.network is not None:
+                self._configure(CONTROLLER, 0, side_port)
+                self._launch_broker(CONTROLLER)
             if not self.kraft:
                 self._start_zookeeper(side_port)
             begun = time.perf_counter()
@@ -152,6 +171,15 @@ class ApacheKafka:
     def resume(self, node_id: int) -> None:
         """Let the process of a broker continue."""
         self.processes[node_id].send_signal(signal.SIGCONT)
+
+    def cut_off(self, node_id: int, *peers: str) -> None:
+        """Cut a broker off from "clients", the other "brokers" or the "controller"."""
+        assert self.network is not None
+        self.network.cut_off(node_id, peers)
+
+    def reconnect(self, node_id: int) -> None:
+        """Undo `cut_off`."""
+        self.cut_off(node_id)
 
     def start(self, node_id: int) -> None:
         """Start a broker again, with its properties and its directory.
@@ -194,7 +222,9 @@ class ApacheKafka:
             }
         else:
             own |= {"broker.id": "1", "listeners": address, "zookeeper.connect": side}
-        if self.racks:
+        if self.network is not None:
+            own = own | self._behind_proxies(node, address, side)
+        if self.racks and node != CONTROLLER:
             own["broker.rack"] = self.racks[node - 1]
         if self.listeners:
             addresses = ",".join(f"{protocol}://{host}:{port}" for protocol, (host, port) in self.listeners.items())
@@ -215,6 +245,25 @@ class ApacheKafka:
                 "super.users": "User:admin;User:ANONYMOUS",
             }
         return own
+
+    def _behind_proxies(self, node: int, advertised: str, controller: str) -> dict[str, str]:
+        """Return the properties of a broker or the controller whose listeners are advertised at ports of proxies."""
+        own = {
+            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,BETWEEN:PLAINTEXT",
+            "controller.quorum.voters": f"{CONTROLLER}@{controller}",
+        }
+        if node == CONTROLLER:
+            return own | {
+                "process.roles": "controller",
+                "listeners": f"CONTROLLER://127.0.0.1:{self._bound[node]}",
+                "advertised.listeners": f"CONTROLLER://{controller}",
+            }
+        return own | {
+            "process.roles": "broker",
+            "listeners": f"PLAINTEXT://127.0.0.1:{self._bound[node]},BETWEEN://127.0.0.1:{self._between[node]}",
+            "advertised.listeners": f"{advertised},BETWEEN://127.0.0.1:{self._advertised[node]}",
+            "inter.broker.listener.name": "BETWEEN",
+        }
 
     def _authorizer(self) -> str:
         if self.kraft:
@@ -275,6 +324,8 @@ class ApacheKafka:
         raise RuntimeError(f"Apache Kafka {self.release} did not start:\n{log[-3000:]}")
 
     def _stop(self) -> None:
+        if self.network is not None:
+            self.network.close()
         for process in reversed(self.processes.values()):
             process.send_signal(signal.SIGCONT)
             process.send_signal(signal.SIGTERM)

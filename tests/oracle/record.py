@@ -9,6 +9,7 @@ from tools.recording.command import main
 from tools.recording.recorded_properties import RACKS, broker_properties
 
 from .apache_kafka import ApacheKafka, missing
+from .network import Network
 
 
 def record(arguments: list[str]) -> int:
@@ -29,7 +30,8 @@ def record(arguments: list[str]) -> int:
     tokens = "--tokens" in options
     properties = broker_properties(release, brokers, tokens=tokens, faults=faults)
     racks = RACKS if faults else ()
-    with ApacheKafka(version, tokens or "--acl" in options, properties, brokers, racks=racks) as kafka:
+    network = Network() if faults else None
+    with ApacheKafka(version, tokens or "--acl" in options, properties, brokers, racks=racks, network=network) as kafka:
         bootstrap = ["--bootstrap", kafka.bootstrap_servers]
         return main(["record", release, *bootstrap, *legacy, *options], kafka if faults else None)
 

@@ -87,8 +87,8 @@ class Nodes:
     def __init__(self, cluster: kafkalet.Cluster) -> None:
         self._cluster = cluster
 
-    def __getattr__(self, name: str) -> Callable[[int], None]:
-        return lambda node_id: getattr(self._cluster.broker(node_id), name)()
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda node_id, *peers: getattr(self._cluster.broker(node_id), name)(*peers)
 
 
 def remove_acls(cluster: kafkalet.Cluster) -> None:

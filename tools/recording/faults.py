@@ -1,6 +1,6 @@
-"""The parts of scenarios in which brokers of a cluster stop, crash and pause.
+"""The parts of scenarios in which brokers of a cluster stop, crash, pause and are cut off.
 
-Broker 1, which is also the controller of Apache Kafka, is not disturbed: it is asked for the state of the cluster.
+Broker 1 is not disturbed: it is asked for the state of the cluster.
 """
 
 from collections.abc import Iterable
@@ -27,6 +27,10 @@ class Cluster:
     def do(self, action: str, node: int = 2) -> None:
         """Stop, kill, pause, resume or start a broker."""
         self.ask.broker(node, action)
+
+    def cut_off(self, *peers: str, node: int = 2) -> None:
+        """Cut a broker off from "clients", the other "brokers" or the "controller"."""
+        self.ask.broker(node, "cut_off", peers=list(peers))
 
     def undo(self, action: str, node: int = 2) -> None:
         """Undo an action."""

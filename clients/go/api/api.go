@@ -197,6 +197,9 @@ type Broker struct {
 	// Whether the broker is suspended, and its requests wait.
 	IsPaused bool `json:"is_paused"`
 
+	// What the broker does not reach.
+	CutOffFrom []string `json:"cut_off_from"`
+
 	// The host that the broker advertises, or null while it is stopped.
 	Host *string `json:"host"`
 
@@ -707,6 +710,12 @@ type PatchOperation struct {
 
 	// The new value: a number, a string, a boolean, null, or a list of those.
 	Value any `json:"value,omitempty"`
+}
+
+// Peers: what a broker is cut off from.
+type Peers struct {
+	// Clients, the other brokers, or the controller.
+	Peers []string `json:"peers"`
 }
 
 // Record: a record in a log.
@@ -2207,6 +2216,23 @@ func (api API) ResumeBroker(nodeId int64) Broker {
 	api.T.Helper()
 	var result Broker
 	api.call("POST", fmt.Sprintf("/v1/brokers/%v/resume", nodeId), nil, &result)
+	return result
+}
+
+// CutOffBroker: cut a broker off from peers, as a partition of the network does. Connections stay open, but
+// carry nothing.
+func (api API) CutOffBroker(nodeId int64, body Peers) Broker {
+	api.T.Helper()
+	var result Broker
+	api.call("POST", fmt.Sprintf("/v1/brokers/%v/cut-off", nodeId), body, &result)
+	return result
+}
+
+// ReconnectBroker: let a broker reach everything again. Records that other leaders do not have are truncated.
+func (api API) ReconnectBroker(nodeId int64) Broker {
+	api.T.Helper()
+	var result Broker
+	api.call("POST", fmt.Sprintf("/v1/brokers/%v/reconnect", nodeId), nil, &result)
 	return result
 }
 

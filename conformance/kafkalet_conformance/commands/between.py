@@ -53,8 +53,8 @@ OPTIONS = (
     Option(
         "--control",
         "COMMAND",
-        "a command that does something to a broker; HOST:PORT, stop, kill, start, pause or resume, and the id of the "
-        "broker are appended to it",
+        "a command that does something to a broker; HOST:PORT, stop, kill, start, pause, resume, cut-off or "
+        "reconnect, the id of the broker, and for cut-off, from what, are appended to it",
     ),
     Option("--minutes", "N", "stop after N minutes, such as 0.5 (default 10)"),
     Option("--out", "DIR", "the directory for the histories with differences (default differences)"),

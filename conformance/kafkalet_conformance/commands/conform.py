@@ -50,8 +50,9 @@ RUN = (
     Option(
         "--control",
         "COMMAND",
-        "run only the scenarios in which brokers stop, crash and pause; HOST:PORT, stop, kill, start, pause or resume, "
-        "and the id of the broker are appended to the command",
+        "run only the scenarios in which brokers stop, crash, pause and are cut off; HOST:PORT, stop, kill, start, "
+        "pause, resume, cut-off or reconnect, the id of the broker, and for cut-off, from what, are appended to the "
+        "command",
     ),
 )
 OUTPUT = (

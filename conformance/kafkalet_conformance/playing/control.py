@@ -21,8 +21,8 @@ class Control:
     def __init__(self, command: Sequence[str], address: str) -> None:
         self._command = (*command, address)
 
-    def _run(self, action: str, node_id: int) -> None:
-        run("--control", [*self._command, action, str(node_id)])
+    def _run(self, action: str, node_id: int, *more: str) -> None:
+        run("--control", [*self._command, action, str(node_id), *more])
 
     def stop(self, node_id: int) -> None:
         self._run("stop", node_id)
@@ -38,3 +38,9 @@ class Control:
 
     def resume(self, node_id: int) -> None:
         self._run("resume", node_id)
+
+    def cut_off(self, node_id: int, *peers: str) -> None:
+        self._run("cut-off", node_id, *peers)
+
+    def reconnect(self, node_id: int) -> None:
+        self._run("reconnect", node_id)

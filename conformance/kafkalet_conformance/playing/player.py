@@ -52,7 +52,7 @@ NOT_YET = frozenset({14, 15, 19, 51})
 while the leader has not received the new in-sync replicas. The broker has changed nothing."""
 LOADING_S = 5.0
 """How long a request is repeated if its coordinator is not ready, but was ready when the response was recorded."""
-UNDONE_BY = {"stop": "start", "kill": "start", "pause": "resume"}
+UNDONE_BY = {"stop": "start", "kill": "start", "pause": "resume", "cut_off": "reconnect"}
 """What can be done to a broker, and what undoes it."""
 WAITS = frozenset({"max_wait_ms", "timeout_ms", "rebalance_timeout_ms", "session_timeout_ms"})
 """The fields of requests that make the broker wait."""
@@ -187,7 +187,7 @@ class Player:
         if do == "start":  # the connections to the process that has ended
             for place in [place for place in self.connections if place[1] == node_id]:
                 self.connections.pop(place).close()
-        getattr(self.target.brokers, do)(node_id)
+        getattr(self.target.brokers, do)(node_id, *step.get("peers", ()))
         self.disturbed.pop(node_id, None)
         if do in UNDONE_BY:
             self.disturbed[node_id] = UNDONE_BY[do]

@@ -26,6 +26,10 @@ class Brokers(Protocol):
 
     def resume(self, node_id: int) -> None: ...
 
+    def cut_off(self, node_id: int, *peers: str) -> None: ...
+
+    def reconnect(self, node_id: int) -> None: ...
+
 
 class Target:
     """A broker that is judged, with its advertised versions and the brokers of its cluster.

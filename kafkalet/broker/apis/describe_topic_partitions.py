@@ -111,5 +111,5 @@ def _partition(topic: str, state: PartitionState, context: Context) -> Partition
         isr_nodes=list(state.isr),
         eligible_leader_replicas=list(state.elr),
         last_known_elr=list(state.last_known_elr),
-        offline_replicas=context.controller.leadership.offline_replicas(topic, state),
+        offline_replicas=context.controller.leadership.offline_replicas(topic, state, context.metadata),
     )

@@ -227,7 +227,7 @@ def _operations(name: str, request: MetadataRequest, context: Context) -> int:
 def _partition(topic: str, state: PartitionState, alive: Collection[int], context: Context) -> AnswerPartition:
     version = context.version
     leader = state.leader
-    offline = context.controller.leadership.offline_replicas(topic, state)
+    offline = context.controller.leadership.offline_replicas(topic, state, context.metadata)
     code = Code.NONE
     if state.leader == NO_LEADER:
         code = Code.LEADER_NOT_AVAILABLE

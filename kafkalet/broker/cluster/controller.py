@@ -315,7 +315,7 @@ class Controller:
         self.leadership.node_left(node_id)
 
     def unfence_broker(self, node_id: int) -> None:
-        """Let a fenced broker whose process has been suspended follow its partitions again, and lead some if it may."""
+        """Let a fenced broker that is reached again follow its partitions, and lead some if it may."""
         if (endpoint := self.metadata.away.pop(node_id, None)) is not None:
             self.metadata.endpoints[node_id] = endpoint
         self.leadership.node_came(node_id)

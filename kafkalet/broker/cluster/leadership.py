@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 from kafkalet.broker.watchers import Watchers
 from kafkalet.clock import Clock
@@ -32,6 +32,10 @@ from .node import Node
 if TYPE_CHECKING:  # avoids loading the log when a broker without partitions starts
     from .partition import Partition
     from .throttled_replication import ThrottledReplication
+
+Peer = Literal["brokers", "clients", "controller"]
+"""What a broker can be cut off from."""
+PEERS = frozenset[Peer](get_args(Peer))
 
 
 class Leadership:
@@ -56,8 +60,8 @@ class Leadership:
         self._eligible_below = eligible_below
         """Returns min.insync.replicas of a topic, or 0 if there are no eligible leader replicas."""
         self._held_followers: set[tuple[int, str | None, int | None]] = set()
-        self.suspended: set[int] = set()
-        """The brokers whose processes are suspended: they neither follow nor let others follow."""
+        self.cut_off: dict[int, frozenset[Peer]] = {}
+        """The PEERS that brokers do not reach, and that do not reach them, keyed by broker id."""
         self._throttled: set[tuple[str, int]] = set()
         """The partitions that have a follower whose replication is throttled."""
         self._throttles: ThrottledReplication | None = None
@@ -68,7 +72,7 @@ class Leadership:
         """Start the leader and the followers of a partition as assigned in the metadata."""
         for node_id in state.replicas:
             replica = self._replica(node_id, topic.name, state.index)
-            if replica is None:
+            if replica is None or replica.state is not state:  # an isolated broker does not know of the change
                 continue
             if replica.is_leader:
                 replica.lead(self.clock.now_ms())
@@ -79,7 +83,8 @@ class Leadership:
             self.replicate(leader)
         if topic.is_internal:
             for node in self.nodes.values():
-                node.observer.state_partition_changed(topic.name, state.index)
+                if node.metadata is self.metadata:
+                    node.observer.state_partition_changed(topic.name, state.index)
 
     def elect(
         self, topic: TopicState, state: PartitionState, preferred: int | None = None, *, unclean: bool = False
@@ -217,7 +222,7 @@ class Leadership:
             self.elect(topic, state)
             return
         leader = self._replica(state.leader, topic.name, state.index)
-        if leader is not None and leader.node_id != node_id:
+        if leader is not None:
             self.replicate(leader)
             self._wake(topic.name, state.index)
 
@@ -288,12 +293,10 @@ class Leadership:
 
     def replicate(self, leader: Partition) -> None:
         """Let every follower that is not held back catch up with the leader."""
-        if leader.node_id in self.suspended:
-            return
         from .replication import copy_watermarks
 
         now_ms = self.clock.now_ms()
-        followers = [follower for follower in self._followers(leader) if not self._is_held(follower)]
+        followers = [follower for follower in self._followers(leader) if self._reaches(leader, follower)]
         for follower in list(followers):
             try:
                 self._catch_up(leader, follower, now_ms)
@@ -368,7 +371,7 @@ class Leadership:
         followers = [
             follower
             for follower in self._followers(leader)
-            if follower.log.log_end_offset == end and not self._is_held(follower)
+            if follower.log.log_end_offset == end and self._reaches(leader, follower)
         ]
         leader.append_as_given(records)
         for follower in followers:
@@ -391,20 +394,22 @@ class Leadership:
 
     def hold(self, node_id: int, topic: str | None, index: int | None) -> None:
         """Stop a follower from replicating a partition, a topic (index None) or everything (topic None)."""
+        self._note_caught_up()
         self._held_followers.add((node_id, topic, index))
-        self._begin_lag(node_id)
 
-    def suspend(self, node_id: int) -> None:
-        """Stop a broker from following, and from managing the followers of its partitions."""
-        self.suspended.add(node_id)
-        self._begin_lag(node_id)
+    def cut(self, node_id: int, peers: frozenset[Peer]) -> None:
+        """Let a broker no longer reach the peers, nor be reached by them."""
+        self._note_caught_up()
+        self.cut_off[node_id] = peers
 
-    def _begin_lag(self, node_id: int) -> None:
-        """Count the lag of a follower that no longer replicates from now on."""
+    def _note_caught_up(self) -> None:
+        """Let followers that will no longer replicate lag from now on."""
+        now_ms = self.clock.now_ms()
         for node in self.nodes.values():
             for leader in node.partitions.values():
-                if leader.is_leader and node_id in leader.followers:
-                    leader.followers[node_id].caught_up_ms = self.clock.now_ms()
+                for follower in self._followers(leader) if leader.followers else ():
+                    if self._reaches(leader, follower):
+                        leader.followers[follower.node_id].caught_up_ms = now_ms
 
     def release(self, node_id: int, topic: str | None, index: int | None) -> bool:
         """Undo a `hold` with the same arguments and let the follower catch up. Returns False if there was none."""
@@ -428,7 +433,7 @@ class Leadership:
         oldest_ms = self.clock.now_ms() - lag_time_max_ms
         for topic, state in self.metadata.all_partitions():
             leader = self._replica(state.leader, topic.name, state.index)
-            if leader is None or leader.node_id in self.suspended:
+            if leader is None or "controller" in self.cut_off.get(leader.node_id, ()):
                 continue
             late = {
                 node
@@ -449,7 +454,7 @@ class Leadership:
             if leader is None:
                 continue
             for follower in self._followers(leader):
-                lags = self._is_held(follower) or follower.log.log_end_offset < leader.log.log_end_offset
+                lags = not self._reaches(leader, follower) or follower.log.log_end_offset < leader.log.log_end_offset
                 if follower.node_id in state.isr and lags:
                     return True
         return False
@@ -476,7 +481,7 @@ class Leadership:
         To be caught up, its log must reach the high watermark and the start of the current leader epoch.
         """
         state = leader.state
-        if node_id in state.isr:
+        if node_id in state.isr or "controller" in self.cut_off.get(leader.node_id, ()):
             return False
         reached = leader.followers[node_id].log_end_offset
         if reached < max(leader.log.high_watermark, leader.epoch_start_offset or 0):
@@ -490,13 +495,16 @@ class Leadership:
             if node_id != leader.node_id and (follower := self._replica(node_id, leader.topic, leader.index)):
                 yield follower
 
-    def _is_held(self, follower: Partition) -> bool:
+    def _reaches(self, leader: Partition, follower: Partition) -> bool:
+        """Return whether a replica follows this leader, which both know, and is not kept from doing so."""
         node, topic, index = follower.node_id, follower.topic, follower.index
-        if node in self.suspended:
-            return True
-        return bool(self._held_followers) and not self._held_followers.isdisjoint(
-            ((node, None, None), (node, topic, None), (node, topic, index))
-        )
+        if follower.state is not leader.state and (
+            (follower.state.leader, follower.leader_epoch) != (leader.node_id, leader.leader_epoch)
+        ):
+            return False
+        if self.cut_off and any("brokers" in self.cut_off.get(each, ()) for each in (leader.node_id, node)):
+            return False
+        return self._held_followers.isdisjoint(((node, None, None), (node, topic, None), (node, topic, index)))
 
     def _replica(self, node_id: int, topic: str, index: int) -> Partition | None:
         node = self.nodes.get(node_id)
@@ -508,10 +516,13 @@ class Leadership:
             node.purgatory.touch((topic, index))
         self.watchers.touch(topic)
 
-    def offline_replicas(self, topic: str, state: PartitionState) -> list[int]:
-        """Return the replicas whose log is offline or whose broker is stopped or unregistered (KRaftMetadataCache)."""
-        key, nodes, registered = (topic, state.index), self.nodes, self.metadata.endpoints
-        return [id_ for id_ in state.replicas if id_ not in registered or key in nodes[id_].offline]
+    def offline_replicas(self, topic: str, state: PartitionState, known: MetadataImage | None = None) -> list[int]:
+        """Return the replicas whose log is offline or whose broker is stopped or unregistered (KRaftMetadataCache).
+
+        `known` is the image of the broker that is asked, which is old if the broker is isolated.
+        """
+        key, nodes, registered = (topic, state.index), self.nodes, (known or self.metadata).endpoints
+        return [id_ for id_ in state.replicas if id_ not in registered or (id_ in nodes and key in nodes[id_].offline)]
 
     def leader_of(self, topic: str, index: int) -> Partition:
         """Return the leader of a partition.

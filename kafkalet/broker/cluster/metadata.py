@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -277,6 +278,10 @@ class MetadataImage:
         self._by_id: dict[bytes, TopicState] = {}
         self._by_metric: dict[str, list[str]] = {}
         """The topics whose names contain '.' or '_', in order of their creation, keyed by their names in metrics."""
+
+    def copy(self) -> MetadataImage:
+        """Return an image that does not follow the changes of this one."""
+        return deepcopy(self, {id(self.revision): self.revision})
 
     @property
     def controller_id(self) -> int:

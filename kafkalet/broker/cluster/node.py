@@ -168,6 +168,14 @@ class Node:
         self._unopened.clear()
         self.offline.clear()
 
+    def use_metadata(self, metadata: MetadataImage) -> None:
+        """Use another image: a copy while the broker does not reach the controller, then that of the cluster."""
+        self.metadata = metadata
+        for (topic, index), replica in self.partitions.items():
+            if (state := metadata.partition(topic, index)) is not None:
+                replica.state = state
+        metadata.revision.advance()
+
     def feature_level(self, name: str) -> int:
         """Return the level of a cluster feature such as "transaction.version", or 0 if the feature is disabled."""
         from .features import Features

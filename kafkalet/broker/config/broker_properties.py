@@ -135,7 +135,8 @@ class BrokerProperties:
 
     # replication
     broker_session_timeout_ms = integer("broker.session.timeout.ms", 9000,
-        "Time after which a broker that a test has paused is fenced: others lead its partitions.", since=(3, 0))
+        "Time after which a broker that a test has paused or cut off from the controller is fenced: others lead its "
+        "partitions.", since=(3, 0))
     replica_lag_time_max_ms = long("replica.lag.time.max.ms", 30_000,
         "Time after which a follower that does not catch up with the leader is out of sync.")
     replica_fetch_max_bytes = integer("replica.fetch.max.bytes", 1 << 20,

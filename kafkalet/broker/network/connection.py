@@ -657,7 +657,7 @@ class Connection:
             self.abort("reset by a fault")
 
     def set_suspended(self, suspended: bool) -> None:
-        """Receive and send nothing while the process of the broker is suspended. Responses are kept until then."""
+        """Receive and send nothing while the broker is paused or cut off from clients. Responses wait."""
         self._set_reading(not suspended and self._state is _OPEN)
         if not suspended:
             self._shared.loop.add_writer(self._fd, self._on_writable)

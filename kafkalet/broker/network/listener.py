@@ -195,7 +195,9 @@ class Listener:
             self._set_accepting(True)
 
     def set_suspended(self, suspended: bool) -> None:
-        """Serve no client while the process of the broker is suspended. The kernel still accepts connections."""
+        """Serve no client while the broker is paused or cut off from them. The kernel still accepts connections."""
+        if suspended is self._is_suspended:
+            return
         self._is_suspended = suspended
         self._set_accepting(not suspended)
         for connection in self.connections:

@@ -2,6 +2,7 @@
 
 from typing import Annotated
 
+from kafkalet.broker.cluster.leadership import Peer
 from kafkalet.control import state
 from kafkalet.control.failures import Refusal
 from kafkalet.control.fields import Int32, NodeId, Timeout
@@ -57,6 +58,25 @@ def resume_broker(call: Call, node_id: NodeId) -> Json:
     """Let a paused broker continue. It serves the requests that have arrived, and catches up with other leaders."""
     if get_broker(call, node_id)["is_paused"]:
         call.cluster.broker(node_id).resume()
+    return get_broker(call, node_id)
+
+
+Peers = Annotated[list[Peer], "Clients, the other brokers, or the controller."]
+
+
+@routes.post("/v1/brokers/{node_id}/cut-off", "What a broker is cut off from.", name="Peers", response=state.BROKER)
+def cut_off_broker(call: Call, node_id: NodeId, peers: Peers) -> Json:
+    """Cut a broker off from peers, as a partition of the network does. Connections stay open, but carry nothing."""
+    if new := set(peers) - set(get_broker(call, node_id)["cut_off_from"]):
+        call.cluster.broker(node_id).cut_off(*new)
+    return get_broker(call, node_id)
+
+
+@routes.post("/v1/brokers/{node_id}/reconnect", response=state.BROKER)
+def reconnect_broker(call: Call, node_id: NodeId) -> Json:
+    """Let a broker reach everything again. Records that other leaders do not have are truncated."""
+    if get_broker(call, node_id)["cut_off_from"]:
+        call.cluster.broker(node_id).reconnect()
     return get_broker(call, node_id)
 
 

@@ -1,10 +1,13 @@
-"""Tests of a paused broker."""
+"""Tests of brokers that are paused or cut off."""
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
 from kafkalet import Clock, Cluster
+from kafkalet.protocol.errors import Code
+from kafkalet_conformance.building import batch
 from kafkalet_conformance.playing.connection import Connection, NoAnswer
 
 TIMEOUT_S = 60
@@ -106,10 +109,10 @@ def test_paused_broker_can_be_killed_and_started(cluster: Cluster) -> None:
 
 
 def test_only_a_running_broker_can_be_paused_and_only_a_paused_one_resumed(cluster: Cluster) -> None:
-    with pytest.raises(ValueError, match="broker 1 is not paused"):
+    with pytest.raises(ValueError, match="broker 1 is neither paused nor cut off"):
         cluster.broker(1).resume()
     cluster.broker(1).pause()
-    with pytest.raises(ValueError, match="broker 1 is stopped or paused already"):
+    with pytest.raises(ValueError, match="broker 1 is stopped, paused or cut off already"):
         cluster.broker(1).pause()
 
 
@@ -118,3 +121,70 @@ def test_paused_broker_with_an_idle_client_is_quiet(cluster: Cluster, client: Co
     cluster.settle(timeout=TIMEOUT_S)
     cluster.broker(1).resume()
     assert client.ask("ApiVersions", 0, {})["error_code"] == 0
+
+
+def produced(cluster: Cluster, broker: int, acks: int) -> int:
+    """Return the error code of a Produce request to a broker, in which a wait ends at once."""
+    with closing(Connection(*cluster.broker(broker).address)) as client:
+        partition = {"index": 0, "records": [batch(10)]}
+        body = {"acks": acks, "timeout_ms": 0, "topics": [{"name": "t", "partitions": [partition]}]}
+        code: int = client.ask("Produce", 7, body)["responses"][0]["partitions"][0]["error_code"]
+        return code
+
+
+def known_leader(cluster: Cluster, broker: int) -> int:
+    """Return the leader that Metadata of a broker names."""
+    with closing(Connection(*cluster.broker(broker).address)) as client:
+        leader: int = client.ask("Metadata", 7, {"topics": [{"name": "t"}]})["topics"][0]["partitions"][0]["leader_id"]
+        return leader
+
+
+def test_isolated_leader_accepts_records_that_are_lost(cluster: Cluster) -> None:
+    cluster.broker(1).cut_off("brokers", "controller")
+    cluster.clock.advance(seconds=6, sessions=True)
+    assert (leader_and_isr(cluster), known_leader(cluster, 1)) == ((2, [2, 3]), 1)
+    assert [produced(cluster, 1, acks) for acks in (1, -1)] == [Code.NONE, Code.REQUEST_TIMED_OUT]
+    cluster.broker(1).reconnect()
+    assert (leader_and_isr(cluster), known_leader(cluster, 1)) == ((2, [1, 2, 3]), 2)
+    assert cluster._server.nodes[1].partitions["t", 0].log.log_end_offset == 0
+
+
+def test_leader_without_the_controller_is_followed_until_its_session_expires(cluster: Cluster) -> None:
+    cluster.broker(1).cut_off("controller")
+    cluster.clock.advance(seconds=5, sessions=True)
+    assert produced(cluster, 1, -1) == Code.NONE
+    cluster.clock.advance(seconds=1, sessions=True)
+    assert produced(cluster, 1, -1) == Code.REQUEST_TIMED_OUT
+
+
+def test_leader_without_other_brokers_shrinks_the_isr_and_still_leads(cluster: Cluster) -> None:
+    cluster.broker(1).cut_off("brokers")
+    assert produced(cluster, 1, -1) == Code.REQUEST_TIMED_OUT
+    cluster.clock.advance(seconds=10, sessions=True)
+    assert leader_and_isr(cluster) == (1, [1])
+    cluster.broker(1).reconnect()
+    assert leader_and_isr(cluster) == (1, [1, 2, 3])
+
+
+def test_leader_without_clients_still_leads(cluster: Cluster, client: Connection) -> None:
+    cluster.broker(1).cut_off("clients")
+    cluster.clock.advance(seconds=10, sessions=True)
+    sent = client.send("ApiVersions", 0, {})
+    with pytest.raises(NoAnswer):
+        client.receive(sent, 0.05)
+    assert leader_and_isr(cluster) == (1, [1, 2, 3])
+    cluster.broker(1).reconnect()
+    assert client.receive(sent, TIMEOUT_S)["error_code"] == 0
+
+
+def test_broker_that_is_cut_off_from_everything_is_paused(cluster: Cluster) -> None:
+    broker = cluster.broker(1)
+    broker.cut_off("controller")
+    assert (broker.cut_off_from, repr(broker)) == (["controller"], "<broker 1, running, cut off from controller>")
+    broker.cut_off("brokers", "clients")
+    assert broker.is_paused
+
+
+def test_broker_cannot_be_cut_off_from_something_else(cluster: Cluster) -> None:
+    with pytest.raises(ValueError, match="cannot be cut off from 'zookeeper', only from brokers, clients, controller"):
+        cluster.broker(1).cut_off("zookeeper")  # type: ignore[arg-type]

@@ -166,7 +166,7 @@ def reassignments(h: History) -> None:
 
 
 def faults(h: History) -> None:
-    """Stop, kill and pause brokers, and let them return. The first one, which may be the only controller, runs on."""
+    """Stop, kill, pause and cut off brokers, and let them return. The first one may be the controller, and runs on."""
     replicated(h)
     every, away = list(h.nodes), dict[int, str]()
     replicate(h)
@@ -177,7 +177,8 @@ def faults(h: History) -> None:
         else:
             node = h.dice.choice([node for node in every[1:] if node not in away])
             away[node] = h.of(*UNDONE_BY)
-            h.broker(node, away[node])
+            peers = h.of(["clients"], ["controller"], ["brokers"], ["brokers", "controller"])
+            h.broker(node, away[node], **({"peers": peers} if away[node] == "cut_off" else {}))
         h.step("sleep", ms=FAULT_MS)
         h.reached("a fault")
         h.nodes = [node for node in every if node not in away]

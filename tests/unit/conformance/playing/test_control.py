@@ -16,8 +16,11 @@ def test_command_gets_the_address_the_action_and_the_broker(tmp_path: Path) -> N
     control.start(3)
     control.pause(1)
     control.resume(1)
+    control.cut_off(2, "brokers", "controller")
+    control.reconnect(2)
     calls = (tmp_path / "calls").read_text().splitlines()
-    assert calls == [f"localhost:9092 {call}" for call in ("stop 2", "kill 3", "start 3", "pause 1", "resume 1")]
+    expected = ["stop 2", "kill 3", "start 3", "pause 1", "resume 1", "cut-off 2 brokers controller", "reconnect 2"]
+    assert calls == [f"localhost:9092 {call}" for call in expected]
 
 
 def test_failing_command_is_an_error_with_its_status() -> None:

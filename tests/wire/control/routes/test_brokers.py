@@ -34,6 +34,15 @@ def test_paused_broker_is_running_until_it_is_fenced(three: Asking) -> None:
     assert not three.post("/v1/brokers/2/resume")["is_paused"]
 
 
+def test_broker_is_cut_off_from_peers_until_it_is_reconnected(three: Asking) -> None:
+    for _ in range(2):
+        assert three.post("/v1/brokers/2/cut-off", {"peers": ["clients"]})["cut_off_from"] == ["clients"]
+    three.post("/v1/brokers/2/cut-off", {"peers": ["clients", "brokers"]})
+    assert three.get("/v1/brokers/2")["cut_off_from"] == ["brokers", "clients"]
+    assert three.post("/v1/brokers/2/reconnect")["cut_off_from"] == []
+    assert three.post("/v1/brokers/2/reconnect")["cut_off_from"] == []
+
+
 @pytest.mark.parametrize("path", ["", "/stop", "/start", "/pause", "/hold-replication"])
 def test_unknown_broker_is_not_found(three: Asking, path: str) -> None:
     answer = three.ask("POST" if path else "GET", f"/v1/brokers/9{path}")

@@ -602,6 +602,19 @@ public final class Api {
         return new Broker(map(control.control("POST", "/v1/brokers/" + encoded(nodeId) + "/resume", null)));
     }
 
+    /**
+     * Cut a broker off from peers, as a partition of the network does. Connections stay open, but carry
+     * nothing.
+     */
+    public Broker cutOffBroker(long nodeId, Peers body) {
+        return new Broker(map(control.control("POST", "/v1/brokers/" + encoded(nodeId) + "/cut-off", body.json)));
+    }
+
+    /** Let a broker reach everything again. Records that other leaders do not have are truncated. */
+    public Broker reconnectBroker(long nodeId) {
+        return new Broker(map(control.control("POST", "/v1/brokers/" + encoded(nodeId) + "/reconnect", null)));
+    }
+
     /** Stop replicas of a broker from following their leaders. */
     public void holdReplication(long nodeId, Replicas body) {
         control.control("POST", "/v1/brokers/" + encoded(nodeId) + "/hold-replication", body.json);
@@ -978,6 +991,11 @@ public final class Api {
         /** Whether the broker is suspended, and its requests wait. */
         public boolean isPaused() {
             return get("is_paused", value -> (Boolean) value);
+        }
+
+        /** What the broker does not reach. */
+        public List<String> cutOffFrom() {
+            return get("cut_off_from", value -> list(value, each -> (String) each));
         }
 
         /** The host that the broker advertises, or null while it is stopped. */
@@ -1934,6 +1952,15 @@ public final class Api {
         public PatchOperation value(Object value) {
             set("value", value);
             return this;
+        }
+    }
+
+    /** What a broker is cut off from. */
+    public static final class Peers extends Fields {
+        /** An object with its required fields. */
+        public Peers(List<String> peers) {
+            super(new LinkedHashMap<>());
+            set("peers", peers);
         }
     }
 
