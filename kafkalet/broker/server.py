@@ -654,6 +654,7 @@ class Server:
             self._buffer,
             self.unimplemented_calls,
         )
+        node.cordon_directories()
         broker.router.hooks.journal = self.journal
         self.nodes[node_id] = node
         self.brokers[node_id] = broker

@@ -76,6 +76,8 @@ class LogDirectories:
         """The paths of the directories that are offline, with the reasons."""
         self.on_failure: Callable[[LogDirectory], None] = lambda directory: None
         """Called when a directory has failed and is no longer in `online`, often in the middle of an operation."""
+        self.cordoned: set[str] = set()
+        """The paths of the directories that receive no new logs, unless all do not."""
         self.preferred: dict[TopicPartition, str] = {}
         """The directories that clients have chosen for partitions that do not exist yet."""
         self._open = partial(
@@ -233,8 +235,8 @@ class LogDirectories:
             return [preferred]
         if len(self.online) == 1:
             return self.online.copy()
-        counts = Counter({directory.path: directory.count for directory in self.online})
-        return sorted(self.online, key=lambda directory: counts[directory.path])
+        counts = {directory: directory.count for directory in self.online if directory.path not in self.cordoned}
+        return sorted(counts, key=counts.__getitem__) or self.online[:1]
 
     def delete(self, topic: str, partition: int) -> None:
         """Delete a log; see LogDirectory.delete. A log in a directory that is offline stays. Raises StorageFailed."""

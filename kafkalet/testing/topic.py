@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from kafkalet.broker import arguments
-from kafkalet.broker.cluster.metadata import spread
+from kafkalet.broker.cluster.metadata import place
 from kafkalet.broker.cluster.new_topics import NewTopic, check_config, check_property_names, checked_topic
 from kafkalet.broker.seeding.partitioner import partition_of
 from kafkalet.protocol.errors import Code, KafkaError
@@ -229,9 +229,7 @@ class Topic:
         def add() -> None:
             state, metadata = server.metadata.existing_topic(self.name), server.metadata
             now, replicas = len(state.partitions), len(state.partitions[0].replicas)
-            server.controller.add_partitions(
-                state, spread(count, replicas, metadata.racks, first_index=now, away=metadata.away)
-            )
+            server.controller.add_partitions(state, place(count, replicas, metadata, now))
 
         server.call(add)
         return self

@@ -76,7 +76,7 @@ def explain(result: Result, known: Iterable[Cause]) -> tuple[Outcome, str] | Non
         return Outcome.PASSED, ""
     if result.status == "SKIPPED":
         return Outcome.SKIPPED, result.error
-    text = f"{result.test_class}#{result.method} {result.display} {result.error}"
+    text = f"{result.test_class}#{result.method} {result.display} {result.error} [{result.used}]"
     for cause in known:
         if cause.pattern.search(text):
             return cause.outcome, cause.reason

@@ -50,6 +50,8 @@ def _move(name: str, index: int, path: str, context: Context) -> None:
     to = directories.at(path)
     if to is None:
         raise KafkaError(Code.KAFKA_STORAGE_ERROR, f"Log directory {path} is offline")
+    if path in directories.cordoned:
+        raise KafkaError(Code.INVALID_REPLICA_ASSIGNMENT, f"Log directory {path} is cordoned")
     if key in node.offline:
         raise KafkaError(Code.KAFKA_STORAGE_ERROR, f"Partition {name}-{index} is offline")
     partition = node.partitions.get(key)

@@ -9,7 +9,7 @@ from collections import Counter
 
 from kafkalet.broker.apis.parts.mutation_quota import count_mutations
 from kafkalet.broker.cluster.assignments import check_assignments
-from kafkalet.broker.cluster.metadata import spread
+from kafkalet.broker.cluster.metadata import place
 from kafkalet.broker.context import Context
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
@@ -85,7 +85,7 @@ def _grow(topic: Topic, validate_only: bool, context: Context) -> None:
         raise KafkaError(Code.UNKNOWN_SERVER_ERROR)
     replication_factor = len(state.partitions[0].replicas)
     if topic.assignments is None:
-        replicas = spread(more, replication_factor, metadata.racks, first_index=now, away=metadata.away)
+        replicas = place(more, replication_factor, metadata, now)
     else:
         replicas = [list(assignment.broker_ids) for assignment in topic.assignments]
         check_assignments(replicas, metadata.endpoints, replication_factor, metadata.away, now)

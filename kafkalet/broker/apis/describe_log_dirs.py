@@ -2,6 +2,7 @@
 
 v3  adds a top-level error code (KIP-784)
 v4  adds the total and usable size of the volume (KIP-827)
+v5  adds whether the directory is cordoned (KIP-1066)
 
 Requested partitions that have no replica on this broker are left out. A directory that is offline has the error
 KAFKA_STORAGE_ERROR and no partitions. While a replica is moved to another directory, its copy there has
@@ -56,7 +57,7 @@ async def handle(request: DescribeLogDirsRequest, context: Context) -> DescribeL
             here.setdefault(partition.topic, Topic(name=partition.topic, partitions=[])).partitions.append(answer)
     return DescribeLogDirsResponse(
         results=[
-            _directory(path, list(topics[path].values()))
+            _directory(path, list(topics[path].values()), path in directories.cordoned)
             if path not in directories.offline
             else Directory(error_code=Code.KAFKA_STORAGE_ERROR, log_dir=path, topics=[])
             for path in directories.paths
@@ -64,9 +65,11 @@ async def handle(request: DescribeLogDirsRequest, context: Context) -> DescribeL
     )
 
 
-def _directory(path: str, topics: list[Topic]) -> Directory:
+def _directory(path: str, topics: list[Topic], is_cordoned: bool) -> Directory:
     total_bytes, usable_bytes = _volume(path)
-    return Directory(log_dir=path, topics=topics, total_bytes=total_bytes, usable_bytes=usable_bytes)
+    return Directory(
+        log_dir=path, topics=topics, total_bytes=total_bytes, usable_bytes=usable_bytes, is_cordoned=is_cordoned
+    )
 
 
 def _volume(path: str) -> tuple[int, int]:

@@ -42,6 +42,8 @@ def handle(request: UpdateFeaturesRequest, context: Context) -> UpdateFeaturesRe
         if share_groups and not features.level(SHARE):  # SharePartitionManager.onShareVersionToggle
             for broker in context.broker.brokers.values():
                 broker.shares.close()
+        for broker in context.broker.brokers.values():
+            broker.node.cordon_directories()
         context.controller.save()
     # Kafka builds each result from an error code, so a successful result has the message of the code NONE.
     answers = [Answer(feature=update.feature, error_message="NONE") for update in request.feature_updates]

@@ -449,6 +449,7 @@ class Controller:
         self.config.reconfigure(self.metadata.broker_config.get(None, {}), {})
         for node in self.nodes.values():
             self.configure(node.node_id, node.config)
+            node.cordon_directories()
             node.observer.config_changed()
         for topic in self.metadata.topics.values():
             self.reconfigure(topic)

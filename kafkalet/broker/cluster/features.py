@@ -38,6 +38,8 @@ _GROUP = Feature("group.version", 0, 1, 1)
 _KRAFT = Feature("kraft.version", 0, 1, 0)
 _TRANSACTION = Feature("transaction.version", 0, 2, 2)
 _STREAMS = Feature("streams.version", 0, 1, 1)
+CORDONED_SINCE = 30
+"""The level of metadata.version with cordoned log directories, 4.3-IV0 (KIP-1066)."""
 ELIGIBLE_LEADERS = "eligible.leader.replicas.version"
 _ELIGIBLE_LEADERS = Feature(ELIGIBLE_LEADERS, 0, 1, 1)
 

@@ -252,6 +252,8 @@ class MetadataImage:
         """
         self.away: dict[int, Endpoint] = {}
         """The stopped brokers, which Kafka calls fenced."""
+        self.cordoned: set[int] = set()
+        """The brokers that receive no new replicas, because all their log directories are cordoned (KIP-1066)."""
         self.topics: dict[str, TopicState] = {}
         self.broker_config: dict[int | None, dict[str, str]] = {}  # by node id; None: the cluster-wide default
         self.group_config: dict[str, dict[str, str]] = {}  # by group
@@ -403,6 +405,12 @@ class MetadataImage:
 
 def _metric_name(topic: str) -> str:
     return topic.replace(".", "_")
+
+
+def place(partitions: int, replication_factor: int, metadata: MetadataImage, first_index: int = 0) -> list[list[int]]:
+    """Return the replicas of new partitions, on brokers with a log directory that is not cordoned; see `spread`."""
+    racks = {node: rack for node, rack in metadata.racks.items() if node not in metadata.cordoned}
+    return spread(partitions, replication_factor, racks, first_index, metadata.away.keys() - metadata.cordoned)
 
 
 def spread(

@@ -16,7 +16,7 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.storage.topic_properties import topic_properties
 
 from .assignments import check_assignments
-from .metadata import MetadataImage, check_topic_name, spread
+from .metadata import MetadataImage, check_topic_name, place
 
 MAX_PARTITIONS = 10_000
 """The maximum number of partitions in one request (QuorumController.MAX_RECORDS_PER_USER_OP)."""
@@ -114,7 +114,7 @@ def place_topic(
         raise KafkaError(Code.POLICY_VIOLATION, "Excessively large number of partitions per request.")
     if replication_factor == -1:
         replication_factor = config.default_replication_factor
-    return spread(partitions, replication_factor, metadata.racks, away=metadata.away)
+    return place(partitions, replication_factor, metadata)
 
 
 def check_config(given: Mapping[str, str], config: BrokerConfig) -> None:

@@ -182,6 +182,21 @@ class Node:
 
         return Features(self.release, self.metadata).level(name)
 
+    def cordon_directories(self) -> None:
+        """Apply the property cordoned.log.dirs: these directories receive no new replicas (KIP-1066)."""
+        words = {word.strip() for word in self.config.given().get("cordoned.log.dirs", "").split(",")}
+        paths = set(self.directories.paths)
+        cordoned = paths if "*" in words else words & paths
+        if cordoned:
+            from .features import CORDONED_SINCE
+
+            cordoned = cordoned if self.feature_level("metadata.version") >= CORDONED_SINCE else set()
+        self.directories.cordoned = cordoned
+        if cordoned == paths:
+            self.metadata.cordoned.add(self.node_id)
+        else:
+            self.metadata.cordoned.discard(self.node_id)
+
     def partition(self, topic: str, index: int) -> Partition:
         """Return the replica of a partition on this broker (ReplicaManager.getPartitionOrError).
 

@@ -352,6 +352,8 @@ READ_AS_GIVEN: Mapping[str, Declaration] = {
         Declaration(Property("log.dir", Type.LIST, "/tmp/kafka-logs"),  # noqa: S108 - Kafka's default; not used here
             "Directory of the logs, or several, if log.dirs is unset.", "given",
             before={(4, 1): {"type": Type.STRING}}),
+        Declaration(Property("cordoned.log.dirs", Type.LIST, ""),
+            "Log directories that receive no new replicas, or *.", "given", since=(4, 1), update=Update.PER_BROKER),
         Declaration(Property("metadata.log.dir", Type.STRING, None),
             "Directory in which a metadata log of Apache Kafka is searched first, when a data directory is opened.",
             "given", since=(3, 0)),

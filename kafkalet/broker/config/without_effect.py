@@ -118,7 +118,6 @@ transaction.two.phase.commit.enable                BOOLEAN  false    4.1+
 alter.log.dirs.replication.quota.window.num        INT      11
 alter.log.dirs.replication.quota.window.size.seconds INT      1
 background.threads                                 INT      10       cluster-wide >=1
-cordoned.log.dirs                                  LIST     ''       per-broker 4.1+
 follower.fetch.last.tiered.offset.enable           BOOLEAN  false    cluster-wide 4.1+
 log.dir.failure.timeout.ms                         LONG     30000    3.0+
 num.recovery.threads.per.data.dir                  INT      1        cluster-wide >=1 0-4.0

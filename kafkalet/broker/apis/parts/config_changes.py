@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from enum import IntEnum
 
 from kafkalet.broker.cluster.controller import MIN_ISR
-from kafkalet.broker.cluster.features import ELIGIBLE_LEADERS
+from kafkalet.broker.cluster.features import CORDONED_SINCE, ELIGIBLE_LEADERS
 from kafkalet.broker.cluster.metadata import check_topic_name
 from kafkalet.broker.config.dynamic import check_change, refused_by_component
 from kafkalet.broker.config.release import Release
@@ -148,6 +148,11 @@ def _change_broker(context: Context, name: str, edit: Edit, named: Collection[st
             raise refused_by_component(str(error)) from error
     except KafkaError as error:
         raise KafkaError(error.code, f"{_prefix('BROKER', name, context.release)}{error.message}") from error
+    if "cordoned.log.dirs" in named and context.node.feature_level("metadata.version") < CORDONED_SINCE:
+        message = (
+            "The cordoned.log.dirs configuration value cannot be set because it requires metadata.version >= 4.3-IV0"
+        )
+        raise KafkaError(Code.INVALID_CONFIG, message)
     if context.node.feature_level(ELIGIBLE_LEADERS):
         if node_id is not None and MIN_ISR in named:
             message = f"Broker-level {MIN_ISR} cannot be altered while ELR is enabled."

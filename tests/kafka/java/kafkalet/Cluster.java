@@ -200,8 +200,13 @@ public final class Cluster implements AutoCloseable {
 
     /** Returns the log directories of a broker. */
     List<File> logDirectories(int id) {
+        return logDirectories(directory, disks, own.size(), id);
+    }
+
+    /** Returns the log directories that one of some brokers will have. */
+    public static List<File> logDirectories(Path directory, int disks, int brokers, int id) {
         return IntStream.range(0, disks).mapToObj(disk -> directory.resolve("disk" + disk))
-            .map(disk -> own.size() == 1 ? disk.toFile() : disk.resolve("broker-" + id).toFile()).toList();
+            .map(disk -> brokers == 1 ? disk.toFile() : disk.resolve("broker-" + id).toFile()).toList();
     }
 
     public String bootstrap() {

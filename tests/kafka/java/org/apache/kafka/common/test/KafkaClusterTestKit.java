@@ -17,9 +17,9 @@ import org.apache.kafka.server.common.ApiMessageAndVersion;
 
 import java.io.File;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
@@ -38,7 +38,6 @@ public class KafkaClusterTestKit implements AutoCloseable {
         this.nodes = nodes;
         Map<Integer, Map<String, String>> configs = new TreeMap<>();
         for (TestKitNode node : nodes.brokerNodes().values()) {
-            for (String directory : node.logDataDirectories()) Files.createDirectories(Path.of(directory));
             configs.put(node.id(), config(node, properties));
         }
         cluster = new Cluster(Path.of(nodes.baseDirectory()), nodes.clusterId(), nodes.brokerListenerName(), nodes.brokerListenerProtocol(),
@@ -63,7 +62,9 @@ public class KafkaClusterTestKit implements AutoCloseable {
         config.putAll(properties);
         config.put("process.roles", "broker");
         config.put("node.id", Integer.toString(node.id()));
-        config.put("log.dirs", String.join(",", node.logDataDirectories()));
+        List<File> directories = Cluster.logDirectories(Path.of(nodes.baseDirectory()), node.logDataDirectories().size(),
+            nodes.brokerNodes().size(), node.id());
+        config.put("log.dirs", String.join(",", directories.stream().map(File::toString).toList()));
         config.put("controller.quorum.voters", "3000@localhost:1");
         config.putIfAbsent("listeners", listener + "://localhost:0");
         config.putIfAbsent("inter.broker.listener.name", listener);
