@@ -13,7 +13,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 AGAIN = 3
 """The exit status of the runner if a test did not end."""
-BOTH = ("Internals.java", "Runner.java")
+BOTH = ("Internals.java", "MiniKdc.java", "Runner.java")
 """The sources that are used with Kafka's own broker, too."""
 JVM = ["-Xmx700m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
 
@@ -45,9 +45,10 @@ class Jvm:
         for jar in self.jars.split(os.pathsep):
             if Path(jar).name.startswith("connect-runtime-") and jar.endswith("-test.jar"):
                 _unpack(Path(jar), "test-plugins/", self.home / "classes" / "both")
-        services = self.home / "classes" / "both" / "META-INF" / "services"
-        services.mkdir(parents=True)
-        (services / "org.junit.jupiter.api.extension.Extension").write_text("kafkalet.Runner$SkipRepeated\n")
+        for name, extension in (("both", "Runner$SkipRepeated"), ("kafkalet", "WithoutController")):
+            services = self.home / "classes" / name / "META-INF" / "services"
+            services.mkdir(parents=True)
+            (services / "org.junit.jupiter.api.extension.Extension").write_text(f"kafkalet.{extension}\n")
         stamp.write_text(content, encoding="utf-8")
 
     def _compile(self, name: str, sources: list[Path], path: str) -> None:

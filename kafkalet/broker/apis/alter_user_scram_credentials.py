@@ -10,6 +10,7 @@ kafka.server.ZkAdminManager.alterUserScramCredentials.
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from kafkalet.broker.cluster.kraft.image_records import METADATA_VERSION, SCRAM_SINCE
 from kafkalet.broker.context import Context
 from kafkalet.broker.security.acl import Operation
 from kafkalet.broker.security.scram_credentials import (
@@ -33,6 +34,7 @@ Credentials = Mapping[tuple[str, ScramMechanism], ScramCredential]
 Changes = dict[tuple[str, ScramMechanism], ScramCredential | None]
 
 TWICE = KafkaError(Code.DUPLICATE_RESOURCE, "A user credential cannot be altered twice in the same request")
+UNSUPPORTED = KafkaError(Code.UNSUPPORTED_VERSION, "The current metadata.version does not support SCRAM")
 UNKNOWN = KafkaError(Code.RESOURCE_NOT_FOUND, "Attempt to delete a user credential that does not exist")
 NO_NAME = KafkaError(Code.UNACCEPTABLE_CREDENTIAL, "Username must not be empty")
 UNKNOWN_MECHANISM = KafkaError(Code.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism")
@@ -44,8 +46,11 @@ def handle(request: AlterUserScramCredentialsRequest, context: Context) -> Alter
     if not context.allows_on_cluster(Operation.ALTER):
         message = "Request is not authorized." if context.release.runs_without_zookeeper else None
         raise KafkaError(Code.CLUSTER_AUTHORIZATION_FAILED, message)
-    decide = _decide_by_mechanism if context.release.alters_mechanisms_independently else _decide_by_user
-    errors, changes = decide(request, context.metadata.scram_credentials)
+    if context.release.alters_mechanisms_independently:
+        errors, changes = _decide_by_mechanism(request, context.metadata.scram_credentials)
+    else:
+        is_supported = context.node.feature_level(METADATA_VERSION) >= SCRAM_SINCE
+        errors, changes = _decide_by_user(request, context.metadata.scram_credentials, is_supported)
     if changes:
         context.controller.change_scram_credentials(changes)
     message = None if context.release.runs_without_zookeeper else ""
@@ -55,7 +60,7 @@ def handle(request: AlterUserScramCredentialsRequest, context: Context) -> Alter
 
 
 def _decide_by_user(
-    request: AlterUserScramCredentialsRequest, known: Credentials
+    request: AlterUserScramCredentialsRequest, known: Credentials, is_supported: bool
 ) -> tuple[dict[str, KafkaError], Changes]:
     """Return the errors of refused users, and what to change for the others."""
     errors: dict[str, KafkaError] = {}
@@ -65,6 +70,8 @@ def _decide_by_user(
             continue
         if wanted.pop(entry.name, None) is not None:
             errors[entry.name] = TWICE
+        elif not is_supported:
+            errors[entry.name] = UNSUPPORTED
         elif error := _error_of(entry):
             errors[entry.name] = error
         elif isinstance(entry, Deletion) and _key(entry) not in known:

@@ -6,7 +6,11 @@ import kafka.server.KafkaConfig;
 
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.ConfigEntry;
+import org.apache.kafka.clients.admin.ScramCredentialInfo;
+import org.apache.kafka.clients.admin.ScramMechanism;
 import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.clients.admin.UserScramCredentialAlteration;
+import org.apache.kafka.clients.admin.UserScramCredentialUpsertion;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.config.types.Password;
@@ -24,6 +28,8 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
@@ -33,6 +39,8 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 
 /** The cluster of one test: how its nodes become a {@link Kafkalet} process, which starts with the first broker. */
@@ -44,16 +52,21 @@ public final class Cluster implements AutoCloseable {
     /** Properties that name Java classes. */
     private static final Set<String> PLUGINS = Set.of("create.topic.policy.class.name", "alter.config.policy.class.name",
         "client.quota.callback.class", "metric.reporters", "group.share.assignors", "group.consumer.assignors", "authorizer.class.name",
-        "principal.builder.class", "replica.selector.class", "remote.log.storage.manager.class.name",
+        "replica.selector.class", "remote.log.storage.manager.class.name",
         "remote.log.metadata.manager.class.name", "kafka.metrics.reporters", "ssl.engine.factory.class",
         "sasl.server.callback.handler.class", "security.providers");
 
-    private static final Set<ConfigEntry.ConfigSource> DYNAMIC = Set.of(ConfigEntry.ConfigSource.DYNAMIC_BROKER_CONFIG,
-        ConfigEntry.ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG);
+    private static final ConfigEntry.ConfigSource[] DYNAMIC = {ConfigEntry.ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG,
+        ConfigEntry.ConfigSource.DYNAMIC_BROKER_CONFIG};
 
+    private static final String BUILDER = "principal.builder.class";
     private static final int STOP_MS = 500;
     private static final String ADMIN = "org.apache.kafka.common.security.plain.PlainLoginModule required username=\""
         + JaasUtils.KAFKA_PLAIN_ADMIN + "\" password=\"" + JaasUtils.KAFKA_PLAIN_ADMIN_PASSWORD + "\";";
+    /** A listener beside those of the test, with a user who may do everything. */
+    private static final ListenerName OWN = new ListenerName("KAFKALET");
+    private static final String OWN_USER = ADMIN.replace(JaasUtils.KAFKA_PLAIN_ADMIN_PASSWORD, OWN.value()).replace(JaasUtils.KAFKA_PLAIN_ADMIN, OWN.value());
+    private static final String DEFAULT_PROTOCOLS = "PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL";
 
     private final Path directory;
     private final ListenerName listener;
@@ -61,15 +74,20 @@ public final class Cluster implements AutoCloseable {
     private final BootstrapMetadata features;
     private final String id;
     private final int disks;
+    private final List<String> users;
     private final Map<String, String> properties;
     private final Map<Integer, Map<String, String>> own = new TreeMap<>();
     private final Map<Integer, JsonNode> listeners = new HashMap<>();
     private Kafkalet kafkalet;
     private UncleanElections elections;
+    private AuthenticationMetrics metrics;
+    private Admin admin;
+    private final List<Principals> principals = new ArrayList<>();
 
-    /** `id`: the id of the cluster; `brokers`: the properties of each broker, by id. */
+    /** `id`: the id of the cluster; `brokers`: the properties of each broker, by id; `users`: users of SCRAM as for kafka-storage.sh. */
     public Cluster(Path directory, String id, ListenerName listener, SecurityProtocol protocol, BootstrapMetadata features, int disks,
-            Map<Integer, Map<String, String>> brokers) {
+            Map<Integer, Map<String, String>> brokers, List<String> users) {
+        this.users = users;
         this.directory = directory;
         this.id = id;
         this.listener = listener;
@@ -107,24 +125,69 @@ public final class Cluster implements AutoCloseable {
                 throw new Internals("plugin " + plugin);
         }
         Map<String, String> passed = new TreeMap<>(properties);
+        passed.putIfAbsent("listener.security.protocol.map", DEFAULT_PROTOCOLS);
         passed.keySet().removeAll(NOT_PASSED);
         String controllers = properties.getOrDefault("controller.listener.names", "CONTROLLER");
-        List<String> addresses = Arrays.stream(properties.get("listeners").split(",")).map(String::strip)
-            .filter(address -> !List.of(controllers.split(",")).contains(address.split(":")[0])).toList();
+        List<String> addresses = new ArrayList<>(Arrays.stream(properties.get("listeners").split(",")).map(String::strip)
+            .filter(address -> !List.of(controllers.split(",")).contains(address.split(":")[0])).toList());
+        addresses.add(OWN.value() + "://localhost:0");
+        passed.merge("listener.security.protocol.map", OWN.value() + ":SASL_PLAINTEXT", (map, more) -> map + "," + more);
+        passed.merge("super.users", "User:" + OWN.value(), (users, more) -> users + ";" + more);
+        passed.put("listener.name.kafkalet.sasl.enabled.mechanisms", "PLAIN");
+        passed.put("listener.name.kafkalet.plain.sasl.jaas.config", OWN_USER.replace(";", " user_KAFKALET=\"KAFKALET\";"));
+        List<String> options = new ArrayList<>();
+        addresses.replaceAll(address -> withPrincipals(address, passed, options));
+        addresses.forEach(address -> options.addAll(List.of("--listen", address)));
         List<Path> data = IntStream.range(0, disks).mapToObj(disk -> directory.resolve("disk" + disk)).toList();
         format(data.get(0));
         Stores.toPem(passed, directory);
-        kafkalet = new Kafkalet(directory, own.size(), addresses, data, features(), passed, own);
+        kafkalet = new Kafkalet(directory, options, data, features(), passed, own);
         elections = new UncleanElections(kafkalet);
+        metrics = new AuthenticationMetrics(kafkalet);
         own.keySet().forEach(id -> port(id, listener));
+        if (!users.isEmpty()) createUsers();
+    }
+
+    /** Puts a proxy in front of a plaintext listener with a principal builder. */
+    private String withPrincipals(String address, Map<String, String> passed, List<String> options) {
+        String name = address.split(":")[0];
+        String prefix = "listener.name." + name.toLowerCase(Locale.ROOT) + ".";
+        String builder = passed.remove(prefix + BUILDER);
+        if (builder == null) builder = properties.getOrDefault(BUILDER, "");
+        String[] protocols = passed.get("listener.security.protocol.map").split(",");
+        if (!builder.contains(".") || !List.of(protocols).contains(name + ":PLAINTEXT")) return address;
+        Principals proxy = new Principals(builder, name, own.size());
+        principals.add(proxy);
+        passed.put("listener.security.protocol.map", String.join(",", protocols).replace(name + ":PLAINTEXT", name + ":SASL_PLAINTEXT"));
+        passed.put(prefix + "sasl.enabled.mechanisms", "PLAIN");
+        passed.put(prefix + "plain.sasl.jaas.config", proxy.jaas());
+        options.addAll(List.of("--advertise", name + "=localhost:" + proxy.port()));
+        return name + "://localhost:" + proxy.brokerPort;
+    }
+
+    private void createUsers() {
+        Pattern user = Pattern.compile("(.*?)=\\[name=(.*?),(?:iterations=(\\d+),)?password=(.*)]");
+        List<UserScramCredentialAlteration> changes = new ArrayList<>();
+        for (Matcher parts : users.stream().map(user::matcher).toList()) {
+            if (!parts.matches()) throw new Internals("SCRAM credentials with a salt");
+            ScramMechanism mechanism = ScramMechanism.fromMechanismName(parts.group(1));
+            int iterations = parts.group(3) == null ? 4096 : Integer.parseInt(parts.group(3));
+            changes.add(new UserScramCredentialUpsertion(parts.group(2), new ScramCredentialInfo(mechanism, iterations), parts.group(4)));
+        }
+        try {
+            admin().alterUserScramCredentials(changes).all().get();
+        } catch (InterruptedException | ExecutionException error) {
+            throw new IllegalStateException(error);
+        }
     }
 
     /** Gives the cluster its id, as kafka-storage.sh does. */
     private void format(Path data) {
-        Path first = own.size() == 1 ? data : data.resolve("broker-0");
+        int node = own.keySet().iterator().next();
+        Path first = own.size() == 1 ? data : data.resolve("broker-" + node);
         try {
             Files.createDirectories(first);
-            Files.write(first.resolve("meta.properties"), List.of("version=1", "cluster.id=" + id, "node.id=0"));
+            Files.write(first.resolve("meta.properties"), List.of("version=1", "cluster.id=" + id, "node.id=" + node));
         } catch (IOException error) {
             throw new UncheckedIOException(error);
         }
@@ -132,6 +195,7 @@ public final class Cluster implements AutoCloseable {
 
     /** Returns a property as text. */
     public static String text(Object value) {
+        if (value instanceof List<?> list) return String.join(",", list.stream().map(Cluster::text).toList());
         return value instanceof Password password ? password.value() : String.valueOf(value);
     }
 
@@ -185,16 +249,20 @@ public final class Cluster implements AutoCloseable {
         return Integer.parseInt(address.substring(address.lastIndexOf(':') + 1));
     }
 
+    Map<?, ?> metrics() {
+        return metrics.all();
+    }
+
+    int leaderEpoch(TopicPartition partition) {
+        return kafkalet.get("/v1/topics/" + partition.topic()).get("partitions").get(partition.partition()).get("leader_epoch").asInt();
+    }
+
     /** Returns the properties of a broker, with those that were set while it runs. */
     public KafkaConfig config(int id, KafkaConfig initial) throws Exception {
-        if (protocol == SecurityProtocol.SSL || protocol == SecurityProtocol.SASL_SSL || !isRunning(id)) return initial;
-        ConfigResource resource = new ConfigResource(ConfigResource.Type.BROKER, Integer.toString(id));
+        if (!isRunning(id)) return initial;
         Map<String, Object> values = new HashMap<>(initial.originals());
-        try (Admin admin = admin(Map.of())) {
-            admin.describeConfigs(List.of(resource)).all().get().get(resource).entries().stream()
-                .filter(entry -> DYNAMIC.contains(entry.source()) && entry.value() != null)
-                .forEach(entry -> values.put(entry.name(), entry.value()));
-        }
+        values.putAll(configs(ConfigResource.Type.BROKER, Integer.toString(id), DYNAMIC));
+        values.put("log.dirs", String.join(",", logDirectories(id).stream().map(File::toString).toList()));
         return values.equals(initial.originals()) ? initial : new KafkaConfig(values, false);
     }
 
@@ -209,12 +277,34 @@ public final class Cluster implements AutoCloseable {
             .map(disk -> brokers == 1 ? disk.toFile() : disk.resolve("broker-" + id).toFile()).toList();
     }
 
-    public String bootstrap() {
-        start();
-        return String.join(",", own.keySet().stream().map(id -> "localhost:" + port(id, listener)).toList());
+    /** Returns the properties of a resource that come from some sources, or from any. */
+    Map<String, String> configs(ConfigResource.Type type, String name, ConfigEntry.ConfigSource... sources) throws Exception {
+        ConfigResource resource = new ConfigResource(type, name);
+        Map<String, String> values = new HashMap<>();
+        admin().describeConfigs(List.of(resource)).all().get().get(resource).entries().stream()
+            .filter(entry -> entry.value() != null && (sources.length == 0 || List.of(sources).contains(entry.source())))
+            .forEach(entry -> values.put(entry.name(), entry.value()));
+        return values;
     }
 
-    /** Returns an admin client with all rights. */
+    public String bootstrap() {
+        return bootstrap(listener);
+    }
+
+    private String bootstrap(ListenerName name) {
+        start();
+        return String.join(",", own.keySet().stream().map(id -> "localhost:" + port(id, name)).toList());
+    }
+
+    /** Returns an admin client with all rights that uses a listener of its own. It is closed with the cluster. */
+    synchronized Admin admin() {
+        if (admin == null)
+            admin = Admin.create(Map.of("bootstrap.servers", bootstrap(OWN), "security.protocol", "SASL_PLAINTEXT", "sasl.mechanism", "PLAIN",
+                "sasl.jaas.config", OWN_USER));
+        return admin;
+    }
+
+    /** Returns an admin client of the test, with all rights if the test logs in with PLAIN. */
     public Admin admin(Map<String, Object> configs) {
         Map<String, Object> all = new HashMap<>(configs);
         all.putIfAbsent("bootstrap.servers", bootstrap());
@@ -240,8 +330,8 @@ public final class Cluster implements AutoCloseable {
     }
 
     public Optional<TopicDescription> topic(String name) throws Exception {
-        try (Admin admin = admin(Map.of())) {
-            return Optional.of(admin.describeTopics(List.of(name)).allTopicNames().get().get(name));
+        try {
+            return Optional.of(admin().describeTopics(List.of(name)).allTopicNames().get().get(name));
         } catch (ExecutionException error) {
             if (error.getCause() instanceof UnknownTopicOrPartitionException) return Optional.empty();
             throw error;
@@ -255,7 +345,10 @@ public final class Cluster implements AutoCloseable {
     @Override
     public void close() {
         if (kafkalet == null) return;
+        if (admin != null) admin.close(Duration.ZERO);
         elections.close();
+        metrics.close();
+        principals.forEach(Principals::close);
         kafkalet.close();
     }
 }

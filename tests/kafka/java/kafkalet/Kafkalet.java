@@ -18,6 +18,8 @@ import java.util.Map;
 import java.util.Properties;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * A {@code kafkalet serve} process and its control API. It uses no threads, because tests look for threads that remain.
@@ -32,20 +34,21 @@ public final class Kafkalet implements AutoCloseable {
 
     private final Process process;
     private final Path directory;
+    private final Path log;
     private final URI control;
 
-    /** Starts brokers with ids from 0. Properties of single brokers are those in {@code own}, by id. */
-    public Kafkalet(Path directory, int brokers, List<String> listeners, List<Path> dataDirectories, Map<String, Short> features,
+    /** Starts brokers with consecutive ids. Properties of single brokers are those in {@code own}, by id. */
+    public Kafkalet(Path directory, List<String> options, List<Path> dataDirectories, Map<String, Short> features,
             Map<String, String> properties, Map<Integer, Map<String, String>> own) {
         this.directory = directory;
         Path logs = Path.of(System.getProperty("kafkalet.logs"));
         String name = "kafkalet-" + ProcessHandle.current().pid() + "-" + COUNT.incrementAndGet();
-        Path log = logs.resolve(name + ".log");
+        log = logs.resolve(name + ".log");
         Path ready = directory.resolve("ready");
         List<String> command = new ArrayList<>(List.of(System.getProperty("kafkalet.command").split(" ")));
-        command.addAll(List.of("--brokers", Integer.toString(brokers), "--config", directory.resolve("server.properties").toString(),
+        command.addAll(List.of("--brokers", Integer.toString(own.size()), "--config", directory.resolve("server.properties").toString(),
             "--control", "127.0.0.1:0", "--ready-file", ready.toString(), "--exit-with-parent"));
-        listeners.forEach(listener -> command.addAll(List.of("--listen", listener)));
+        command.addAll(options);
         dataDirectories.forEach(data -> command.addAll(List.of("--data-dir", data.toString())));
         features.forEach((feature, level) -> command.addAll(List.of("--feature", feature + "=" + level)));
         own.forEach((id, values) -> values.forEach((key, value) -> command.addAll(List.of("--set", id + ":" + key + "=" + value))));
@@ -56,7 +59,7 @@ public final class Kafkalet implements AutoCloseable {
             try (OutputStream out = Files.newOutputStream(directory.resolve("server.properties"))) {
                 Properties file = new Properties();
                 file.putAll(properties);
-                file.setProperty("node.id", "0");
+                file.setProperty("node.id", own.keySet().iterator().next().toString());
                 file.store(out, null);
             }
             ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile())
@@ -87,6 +90,15 @@ public final class Kafkalet implements AutoCloseable {
             lines.load(in);
         }
         return lines;
+    }
+
+    /** Returns how many lines of the log match a pattern. */
+    double logged(String pattern) {
+        try (Stream<String> lines = Files.lines(log)) {
+            return lines.filter(Pattern.compile(pattern).asPredicate()).count();
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
+        }
     }
 
     public JsonNode get(String path) {

@@ -11,7 +11,7 @@ import kafka.server.KafkaConfig;
 import kafka.server.ReplicaManager;
 import kafka.server.SharedServer;
 
-import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.DescribeClusterOptions;
 import org.apache.kafka.clients.admin.ListTopicsOptions;
 import org.apache.kafka.clients.admin.OffsetSpec;
@@ -20,10 +20,21 @@ import org.apache.kafka.common.Node;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.TopicPartitionInfo;
 import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.internals.Plugin;
 import org.apache.kafka.common.metrics.Metrics;
+import org.apache.kafka.common.network.ListenerName;
+import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.requests.ApiError;
+import org.apache.kafka.common.security.scram.ScramCredential;
+import org.apache.kafka.common.security.scram.internals.ScramMechanism;
+import org.apache.kafka.common.security.token.delegation.DelegationToken;
+import org.apache.kafka.common.security.token.delegation.internals.DelegationTokenCache;
 import org.apache.kafka.controller.QuorumController;
+import org.apache.kafka.controller.ResultOrError;
 import org.apache.kafka.coordinator.group.Group;
+import org.apache.kafka.coordinator.group.GroupConfig;
+import org.apache.kafka.coordinator.group.GroupConfigManager;
 import org.apache.kafka.coordinator.group.GroupCoordinator;
 import org.apache.kafka.image.ClusterImage;
 import org.apache.kafka.image.MetadataImage;
@@ -35,12 +46,19 @@ import org.apache.kafka.raft.KafkaRaftClient;
 import org.apache.kafka.raft.LeaderAndEpoch;
 import org.apache.kafka.raft.LogOffsetMetadata;
 import org.apache.kafka.raft.RaftLog;
+import org.apache.kafka.security.CredentialProvider;
+import org.apache.kafka.server.BrokerLifecycleManager;
 import org.apache.kafka.server.HostedPartition;
+import org.apache.kafka.server.authorizer.AclCreateResult;
+import org.apache.kafka.server.authorizer.AclDeleteResult;
 import org.apache.kafka.server.authorizer.Authorizer;
 import org.apache.kafka.server.common.ApiMessageAndVersion;
 import org.apache.kafka.server.common.Feature;
 import org.apache.kafka.storage.internals.checkpoint.PartitionMetadataFile;
 import org.apache.kafka.storage.internals.log.LogCleaner;
+import org.apache.kafka.storage.internals.log.LogConfig;
+import org.apache.kafka.storage.internals.log.ProducerStateEntry;
+import org.apache.kafka.storage.internals.log.ProducerStateManager;
 import org.apache.kafka.storage.internals.log.ProducerStateManagerConfig;
 import org.apache.kafka.storage.internals.log.UnifiedLog;
 import org.mockito.Mockito;
@@ -69,7 +87,7 @@ public final class Stand {
     private Stand() {
     }
 
-    private static <T> T of(Class<T> type, Map<String, Answer<Object>> known) {
+    static <T> T of(Class<T> type, Map<String, Answer<Object>> known) {
         return Mockito.mock(type, Mockito.withSettings().stubOnly().defaultAnswer(call -> {
             String name = call.getMethod().getName();
             if (known.containsKey(name)) return known.get(name).answer(call);
@@ -104,8 +122,9 @@ public final class Stand {
         constant(known, "metadataCache", cache);
         MetadataLoader loader = of(MetadataLoader.class, Map.of("lastAppliedOffset", call -> Long.MAX_VALUE));
         constant(known, "sharedServer", of(SharedServer.class, Map.of("loader", call -> loader)));
-        constant(known, "dataPlaneRequestProcessor", of(KafkaApis.class, Map.of("metadataCache", call -> cache,
-            "brokerId", call -> id, "isConsumerGroupProtocolEnabled", call -> cluster.isEnabled(Feature.GROUP_VERSION)
+        constant(known, "dataPlaneRequestProcessor", of(KafkaApis.class, Map.of("metadataCache", call -> cache, "brokerId", call -> id, "clusterId",
+            call -> cluster.clusterId(), "authorizerPlugin", call -> authorizer(cluster, config),
+            "isConsumerGroupProtocolEnabled", call -> cluster.isEnabled(Feature.GROUP_VERSION)
                 && config.groupCoordinatorRebalanceProtocols().contains(Group.GroupType.CONSUMER))));
         constant(known, "groupCoordinator", of(GroupCoordinator.class, Map.of("groupMetadataTopicConfigs", call -> {
             Properties topic = new Properties();
@@ -116,7 +135,7 @@ public final class Stand {
         })));
         Answer<Object> log = call -> option(replica(cluster, id, call).map(partition -> log(cluster, id, call.getArgument(0))));
         Answer<Optional<Partition>> partition = call -> replica(cluster, id, call)
-            .map(found -> partition(found, id, log(cluster, id, call.getArgument(0))));
+            .map(found -> partition(found, id, cluster, call.getArgument(0)));
         LogCleaner cleaner = of(LogCleaner.class, Map.of("awaitCleaned", call -> {
             cluster.clean();
             return true;
@@ -131,6 +150,15 @@ public final class Stand {
             "getPartition", call -> partition.answer(call).<Object>map(HostedPartition.Online::new).orElseGet(HostedPartition.None::new),
             "localLog", log, "getLog", log, "logManager", call -> logs, "metadataCache", call -> cache)));
         known.put("authorizerPlugin", call -> authorizer(cluster, config));
+        BrokerLifecycleManager lifecycle = of(BrokerLifecycleManager.class,
+            Map.of("initialUnfenceFuture", call -> CompletableFuture.completedFuture(null)));
+        constant(known, "lifecycleManager", lifecycle);
+        constant(known, "tokenCache", of(DelegationTokenCache.class, Map.of("tokens", call -> cluster.admin().describeDelegationToken()
+            .delegationTokens().get().stream().map(DelegationToken::tokenInfo).toList())));
+        constant(known, "metrics", of(Metrics.class, Map.of("metrics", call -> cluster.metrics())));
+        known.put("credentialProvider", call -> credentials(cluster));
+        constant(known, "groupConfigManager", of(GroupConfigManager.class, Map.of("groupConfig",
+            call -> Optional.of(new GroupConfig(cluster.configs(ConfigResource.Type.GROUP, call.getArgument(0)))))));
         return of(BrokerServer.class, known);
     }
 
@@ -141,8 +169,7 @@ public final class Stand {
     /** Returns a partition if the broker has a replica of it. */
     private static Optional<TopicPartitionInfo> replica(Cluster cluster, int id, InvocationOnMock call) throws Exception {
         int index = call.<TopicPartition>getArgument(0).partition();
-        return topic(cluster, call).stream().flatMap(topic -> topic.partitions().stream())
-            .filter(p -> p.partition() == index && p.replicas().stream().anyMatch(node -> node.id() == id)).findFirst();
+        return partition(cluster, call, index).filter(p -> p.replicas().stream().anyMatch(node -> node.id() == id));
     }
 
     private static Option<Object> option(Optional<?> value) {
@@ -153,7 +180,9 @@ public final class Stand {
     private static UnifiedLog log(Cluster cluster, int id, TopicPartition partition) {
         File directory = cluster.logDirectories(id).stream().map(path -> new File(path, partition.toString())).filter(File::exists)
             .findFirst().orElse(null);
-        return of(UnifiedLog.class, Map.of("dir", call -> directory,
+        ProducerStateManager producers = of(ProducerStateManager.class, Map.of("activeProducers", call -> producers(cluster, partition)));
+        return of(UnifiedLog.class, Map.of("producerStateManager", call -> producers,
+            "config", call -> new LogConfig(cluster.configs(ConfigResource.Type.TOPIC, partition.topic())), "dir", call -> directory,
             "partitionMetadataFile", call -> Optional.of(new PartitionMetadataFile(PartitionMetadataFile.newFile(directory), null)),
             "roll", call -> {
                 cluster.roll(partition);
@@ -164,40 +193,67 @@ public final class Stand {
             "highWatermark", call -> offset(cluster, partition, OffsetSpec.latest())));
     }
 
-    private static long offset(Cluster cluster, TopicPartition partition, OffsetSpec which) throws Exception {
-        try (Admin admin = cluster.admin(Map.of())) {
-            return admin.listOffsets(Map.of(partition, which)).partitionResult(partition).get().offset();
-        }
+    private static Map<Long, ProducerStateEntry> producers(Cluster cluster, TopicPartition partition) throws Exception {
+        Map<Long, ProducerStateEntry> entries = new HashMap<>();
+        cluster.admin().describeProducers(List.of(partition)).partitionResult(partition).get().activeProducers().forEach(state ->
+            entries.put(state.producerId(), new ProducerStateEntry(state.producerId(), (short) state.producerEpoch(),
+                state.coordinatorEpoch().orElse(-1), state.lastTimestamp(), state.currentTransactionStartOffset())));
+        return entries;
     }
 
-    private static Partition partition(TopicPartitionInfo partition, int id, UnifiedLog log) {
-        boolean isLeader = partition.leader() != null && partition.leader().id() == id;
-        return of(Partition.class, Map.of("isLeader", call -> isLeader,
+    private static long offset(Cluster cluster, TopicPartition partition, OffsetSpec which) throws Exception {
+        return cluster.admin().listOffsets(Map.of(partition, which)).partitionResult(partition).get().offset();
+    }
+
+    private static Partition partition(TopicPartitionInfo found, int id, Cluster cluster, TopicPartition partition) {
+        boolean isLeader = found.leader() != null && found.leader().id() == id;
+        UnifiedLog log = log(cluster, id, partition);
+        return of(Partition.class, Map.of("isLeader", call -> isLeader, "getLeaderEpoch", call -> cluster.leaderEpoch(partition),
             "leaderIdIfLocal", call -> isLeader ? Option.apply(id) : Option.empty(),
             "leaderLogIfLocal", call -> isLeader ? Option.apply(log) : Option.empty()));
     }
 
+    /** Returns a provider that has the names of the users of SCRAM. */
+    private static CredentialProvider credentials(Cluster cluster) throws Exception {
+        CredentialProvider provider = new CredentialProvider(ScramMechanism.mechanismNames(), null);
+        ScramCredential unknown = new ScramCredential(new byte[0], new byte[0], new byte[0], 0);
+        cluster.admin().describeUserScramCredentials().all().get().forEach((user, description) -> description.credentialInfos().forEach(info ->
+            provider.credentialCache.cache(info.mechanism().mechanismName(), ScramCredential.class).put(user, unknown)));
+        return provider;
+    }
+
     private static Option<Plugin<Authorizer>> authorizer(Cluster cluster, KafkaConfig config) {
         if (config.getString("authorizer.class.name").isEmpty()) return Option.empty();
-        Authorizer authorizer = of(Authorizer.class, Map.of("acls", call -> {
-            try (Admin admin = cluster.admin(Map.of())) {
-                return admin.describeAcls(call.getArgument(0)).values().get();
-            }
-        }));
+        Authorizer authorizer = of(Authorizer.class, Map.of(
+            "acls", call -> cluster.admin().describeAcls(call.getArgument(0)).values().get(),
+            "createAcls", call -> {
+                cluster.admin().createAcls(call.getArgument(1)).all().get();
+                return call.<List<?>>getArgument(1).stream().map(acl -> CompletableFuture.completedFuture(AclCreateResult.SUCCESS)).toList();
+            },
+            "deleteAcls", call -> {
+                cluster.admin().deleteAcls(call.getArgument(1)).all().get();
+                AclDeleteResult deleted = new AclDeleteResult(List.of());
+                return call.<List<?>>getArgument(1).stream().map(filter -> CompletableFuture.completedFuture(deleted)).toList();
+            }));
         return Option.apply(Plugin.wrapInstance(authorizer, new Metrics(), "authorizer.class.name"));
     }
 
     public static ControllerServer controller(Cluster cluster, KafkaConfig config) {
         QuorumController controller = of(QuorumController.class, Map.of("findAllTopicIds", call -> {
             Map<String, Uuid> ids = new HashMap<>();
-            try (Admin admin = cluster.admin(Map.of())) {
-                admin.listTopics(new ListTopicsOptions().listInternal(true)).listings().get().forEach(t -> ids.put(t.name(), t.topicId()));
-            }
+            cluster.admin().listTopics(new ListTopicsOptions().listInternal(true)).listings().get()
+                .forEach(t -> ids.put(t.name(), t.topicId()));
+            return CompletableFuture.completedFuture(ids);
+        }, "findTopicIds", call -> {
+            Map<String, ResultOrError<Uuid>> ids = new HashMap<>();
+            for (String name : call.<Collection<String>>getArgument(1))
+                ids.put(name, cluster.topic(name).map(topic -> ResultOrError.of(topic.topicId()))
+                    .orElse(ResultOrError.of(new ApiError(Errors.UNKNOWN_TOPIC_OR_PARTITION))));
             return CompletableFuture.completedFuture(ids);
         }, "isActive", call -> true));
         KafkaRaftManager<?> raft = raft(0);
         return of(ControllerServer.class, Map.of("controller", call -> controller, "raftManager", call -> raft,
-            "clusterId", call -> cluster.clusterId(), "config", call -> config, "authorizerPlugin", call -> Option.empty()));
+            "clusterId", call -> cluster.clusterId(), "config", call -> config, "authorizerPlugin", call -> authorizer(cluster, config)));
     }
 
     /** Returns the member of a quorum with a leader, and an empty log. */
@@ -214,18 +270,37 @@ public final class Stand {
             "getAliveBrokerNodes", call -> List.copyOf(nodes(cluster, false)),
             "currentImage", call -> of(MetadataImage.class, Map.of("cluster", image -> of(ClusterImage.class, Map.of("brokers",
                 brokers -> nodes(cluster, true).stream().collect(Collectors.toMap(Node::id, Stand::registration)))))),
+            "getAliveBrokerNode", call -> node(cluster, call.getArgument(0), call.getArgument(1)),
+            "getPartitionLeaderEndpoint", call -> partition(cluster, call, call.getArgument(1)).map(TopicPartitionInfo::leader)
+                .flatMap(leader -> node(cluster, leader.id(), call.getArgument(2))),
+            "getPartitionReplicaEndpoints", call -> {
+                Map<Integer, Node> nodes = new HashMap<>();
+                for (Node replica : partition(cluster, call, call.<TopicPartition>getArgument(0).partition()).orElseThrow().replicas())
+                    node(cluster, replica.id(), call.getArgument(1)).ifPresent(node -> nodes.put(node.id(), node));
+                return nodes;
+            },
+            "topicConfig", call -> {
+                Properties topic = new Properties();
+                topic.putAll(cluster.configs(ConfigResource.Type.TOPIC, call.getArgument(0), ConfigEntry.ConfigSource.DYNAMIC_TOPIC_CONFIG));
+                return topic;
+            },
             "numPartitions", call -> topic(cluster, call).map(topic -> topic.partitions().size()),
             "contains", call -> topic(cluster, call).isPresent(),
             "getTopicId", call -> topic(cluster, call).map(TopicDescription::topicId).orElse(Uuid.ZERO_UUID),
-            "getLeaderAndIsr", call -> topic(cluster, call)
-                .flatMap(topic -> topic.partitions().stream().filter(p -> p.partition() == (int) call.getArgument(1)).findFirst())
-                .map(Stand::leaderAndIsr)));
+            "getLeaderAndIsr", call -> partition(cluster, call, call.getArgument(1)).map(Stand::leaderAndIsr)));
+    }
+
+    private static Optional<TopicPartitionInfo> partition(Cluster cluster, InvocationOnMock call, int index) throws Exception {
+        return topic(cluster, call).stream().flatMap(topic -> topic.partitions().stream()).filter(p -> p.partition() == index).findFirst();
+    }
+
+    /** Returns a node as clients of a listener see it. */
+    private static Optional<Node> node(Cluster cluster, int id, ListenerName listener) {
+        return cluster.isRunning(id) ? Optional.of(new Node(id, "localhost", cluster.port(id, listener))) : Optional.empty();
     }
 
     private static Collection<Node> nodes(Cluster cluster, boolean fencedToo) throws Exception {
-        try (Admin admin = cluster.admin(Map.of())) {
-            return admin.describeCluster(new DescribeClusterOptions().includeFencedBrokers(fencedToo)).nodes().get();
-        }
+        return cluster.admin().describeCluster(new DescribeClusterOptions().includeFencedBrokers(fencedToo)).nodes().get();
     }
 
     private static BrokerRegistration registration(Node node) {

@@ -16,6 +16,7 @@ from .secured import SECURED, Users, secured, users_of
 RELEASES = ("2.8", "3.9", "4.4")
 SALT, PASSWORD = "grains of salt", "a salted password"
 TWICE = (Code.DUPLICATE_RESOURCE, "A user credential cannot be altered twice in the same request")
+UNSUPPORTED = (Code.UNSUPPORTED_VERSION, "The current metadata.version does not support SCRAM")
 UNKNOWN = (Code.RESOURCE_NOT_FOUND, "Attempt to delete a user credential that does not exist")
 TOO_FEW = (Code.UNACCEPTABLE_CREDENTIAL, "Too few iterations")
 UNKNOWN_MECHANISM = (Code.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism")
@@ -187,3 +188,9 @@ def test_nothing_secret_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     assert repr(credential) == "ScramCredential(iterations=4096)"
     assert PASSWORD not in caplog.text
     assert SALT not in caplog.text
+
+
+@pytest.mark.parametrize(("level", "error"), [(10, UNSUPPORTED), (11, (0, None))])
+def test_credentials_need_metadata_version_11(level: int, error: tuple[int, str | None]) -> None:
+    with secured(SECURED, version="4.4", features={"metadata.version": level}) as users:
+        assert altered(users, put("a")) == {"a": error}

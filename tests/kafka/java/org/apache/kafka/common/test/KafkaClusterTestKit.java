@@ -41,7 +41,7 @@ public class KafkaClusterTestKit implements AutoCloseable {
             configs.put(node.id(), config(node, properties));
         }
         cluster = new Cluster(Path.of(nodes.baseDirectory()), nodes.clusterId(), nodes.brokerListenerName(), nodes.brokerListenerProtocol(),
-            nodes.bootstrapMetadata(), nodes.brokerNodes().values().iterator().next().logDataDirectories().size(), configs);
+            nodes.bootstrapMetadata(), nodes.brokerNodes().values().iterator().next().logDataDirectories().size(), configs, List.of());
         configs.forEach((id, config) -> brokers.put(id, Stand.broker(id, cluster, new KafkaConfig(config, false))));
         nodes.controllerNodes().values().forEach(node -> {
             Map<String, String> config = new HashMap<>(configs.values().iterator().next());
