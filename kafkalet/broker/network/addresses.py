@@ -72,7 +72,7 @@ class Addresses:
             # a wildcard.
             host = "localhost" if settings.host in EVERY_INTERFACE else settings.host
             if own.advertised is not None:
-                host, port = own.advertised[0] or "localhost", own.advertised[1]
+                host, port = own.advertised[0] or "localhost", own.advertised[1] or port  # as Kafka's ListenerInfo
             elif settings.advertised is not None:
                 host, port = settings.advertised[0] or "localhost", settings.advertised[1] + step
             if own.is_advertised:

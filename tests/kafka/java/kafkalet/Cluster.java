@@ -135,6 +135,8 @@ public final class Cluster implements AutoCloseable {
         passed.merge("super.users", "User:" + OWN.value(), (users, more) -> users + ";" + more);
         passed.put("listener.name.kafkalet.sasl.enabled.mechanisms", "PLAIN");
         passed.put("listener.name.kafkalet.plain.sasl.jaas.config", OWN_USER.replace(";", " user_KAFKALET=\"KAFKALET\";"));
+        advertise(passed);
+        own.values().forEach(Cluster::advertise);
         List<String> options = new ArrayList<>();
         addresses.replaceAll(address -> withPrincipals(address, passed, options));
         addresses.forEach(address -> options.addAll(List.of("--listen", address)));
@@ -146,6 +148,12 @@ public final class Cluster implements AutoCloseable {
         metrics = new AuthenticationMetrics(kafkalet);
         own.keySet().forEach(id -> port(id, listener));
         if (!users.isEmpty()) createUsers();
+    }
+
+    /** Adds the listener beside those of the test to the advertised ones. */
+    private static void advertise(Map<String, String> properties) {
+        properties.computeIfPresent("advertised.listeners",
+            (key, value) -> value.matches(".*:[1-9].*") ? value + "," + OWN.value() + "://localhost:0" : null);
     }
 
     /** Puts a proxy in front of a plaintext listener with a principal builder. */
@@ -161,6 +169,7 @@ public final class Cluster implements AutoCloseable {
         passed.put("listener.security.protocol.map", String.join(",", protocols).replace(name + ":PLAINTEXT", name + ":SASL_PLAINTEXT"));
         passed.put(prefix + "sasl.enabled.mechanisms", "PLAIN");
         passed.put(prefix + "plain.sasl.jaas.config", proxy.jaas());
+        passed.put(prefix + "plain.connections.max.reauth.ms", "0");
         options.addAll(List.of("--advertise", name + "=localhost:" + proxy.port()));
         return name + "://localhost:" + proxy.brokerPort;
     }

@@ -77,6 +77,14 @@ def test_clients_get_the_advertised_address() -> None:
         assert addresses.take(2, [second], BrokerConfig({}))[:3] == (2, "kafka", 9001)
 
 
+def test_advertised_port_0_is_the_port_of_the_listener() -> None:
+    addresses = Addresses(plaintext("127.0.0.1", 0))
+    with listeners(1) as (only,):
+        taken = addresses.take(1, [only], BrokerConfig({"advertised.listeners": "PLAINTEXT://kafka:0"}))
+        assert (taken.host, [taken.port]) == ("kafka", addresses.ports[1])
+        assert taken.port != 0
+
+
 def test_address_for_all_interfaces_is_localhost() -> None:
     with listeners(1) as (listener,):
         assert Addresses(plaintext("0.0.0.0", 0)).take(1, [listener], BrokerConfig({})).host == "localhost"
