@@ -684,8 +684,11 @@ class BrokerNode(Mirror):
     def is_running(self) -> bool:
         """Whether the broker is running; a paused one is, too."""
     async def kill(self) -> None:
-        """Stop the broker as if its process was killed. It keeps what it has written, but since Kafka 4.1, it is no
-        longer an eligible leader when it is started again (KIP-966).
+        """Stop the broker as if its process was killed: unlike with `stop`, the cluster does not know that it is gone.
+
+        It leads and coordinates until `broker.session.timeout.ms` has passed on the clock, or until it is started
+        again, and leaves the ISR of other leaders that get records after `replica.lag.time.max.ms`. It keeps what it
+        has written, but since Kafka 4.1, it is no longer an eligible leader when it is started again (KIP-966).
         """
     async def pause(self) -> None:
         """Suspend the broker, as SIGSTOP suspends its process.

@@ -95,7 +95,7 @@ class Broker:
 
             def coordinator(node_id: int) -> ShareCoordinator | None:
                 of_broker = self.coordinators.of_broker(node_id)
-                return None if of_broker is None else of_broker.share
+                return None if of_broker is None or of_broker.node.is_silent else of_broker.share
 
             self._share_state = SharePersister(self.controller, coordinator)
         return self._share_state

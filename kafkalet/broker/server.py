@@ -221,7 +221,7 @@ class Server:
         return Transactions(self.metadata, LoopTime(self.host.loop), self.release, self._coordinators_of)
 
     def _coordinators_of(self, node_id: int) -> Coordinators | None:
-        broker = None if "brokers" in self.leadership.cut_off.get(node_id, ()) else self.brokers.get(node_id)
+        broker = self.brokers.get(node_id)
         return None if broker is None else broker.coordinators
 
     @property
@@ -749,15 +749,20 @@ class Server:
     def stop_broker(self, node_id: int, *, is_clean: bool = True) -> None:
         """Stop one broker. Its listener is closed, and other brokers become the leaders of its partitions.
 
-        With `is_clean=False`, the cluster treats the broker as killed. Its data is kept.
+        With `is_clean=False`, the cluster treats the broker as killed: others replace it when its session has expired.
+        Its data is kept.
         """
         self.check_node(node_id)
         if node_id not in self.nodes:
             raise ValueError(f"broker {node_id} is already stopped; broker({node_id}).start() starts it again")
+        if not is_clean and self.leadership.cut_off.get(node_id) != PEERS:
+            self.cut_off_broker(node_id, PEERS)
         self._end_cut(node_id)
         del self.nodes[node_id]
         broker = self.brokers.pop(node_id)
-        self.controller.fence_broker(node_id)
+        if is_clean:
+            self._end_session(node_id)
+            self.controller.fence_broker(node_id)
         broker.close()
         if not is_clean:
             broker.node.directories.forget_clean_shutdown()
@@ -786,6 +791,7 @@ class Server:
 
         self.leadership.cut(node_id, before | new)
         node = self.nodes[node_id]
+        node.is_silent = "brokers" in before | new
         if "controller" in new:
             timeout_ms = node.config.broker_session_timeout_ms
             self._sessions[node_id] = client_time(self.loop_clock).call_later(timeout_ms, fence)
@@ -798,6 +804,7 @@ class Server:
         self.check_node(node_id)
         if not self._end_cut(node_id):
             raise ValueError(f"broker {node_id} is neither paused nor cut off")
+        self._end_session(node_id)
         node = self.nodes[node_id]
         if node.metadata is not self.metadata:
             node.use_metadata(self.metadata)
@@ -816,15 +823,20 @@ class Server:
         self.watchers.touch()
 
     def _end_cut(self, node_id: int) -> bool:
+        self.nodes[node_id].is_silent = False
+        return self.leadership.cut_off.pop(node_id, None) is not None
+
+    def _end_session(self, node_id: int) -> None:
         if (session := self._sessions.pop(node_id, None)) is not None:
             session.cancel()
-        return self.leadership.cut_off.pop(node_id, None) is not None
 
     def start_broker(self, node_id: int) -> None:
         """Restart a stopped broker on the port that it used before."""
         self.check_node(node_id)
         if node_id in self.nodes or not self._addresses.is_reserved(node_id):
             raise ValueError(f"broker {node_id} is already running")
+        self._end_session(node_id)
+        self.controller.fence_broker(node_id)  # Kafka waits for the end of an old session (ClusterControlManager)
         loop = self.host.loop
         try:
             broker = self._open_broker(node_id, loop)
@@ -855,8 +867,9 @@ class Server:
                 self.leadership.leave_all_without_leader()
                 with suppress(StorageFailed):
                     self.controller.save()
+        for node_id in tuple(self._sessions):
+            self._end_session(node_id)
         for node_id, broker in self.brokers.items():
-            self._end_cut(node_id)
             broker.close(discard=not broker.node.directories.durable)
             if keeps_ports:
                 self._addresses.reserve(node_id)

@@ -74,9 +74,8 @@ async def _find(key: str, key_type: int, context: Context) -> tuple[Endpoint, Ka
         endpoint = context.endpoints((leader,)).get(leader)
         if endpoint is None:
             raise KafkaError(Code.COORDINATOR_NOT_AVAILABLE)
-        if wanted is CONSUMER_OFFSETS:
-            groups = context.broker.brokers[leader].coordinators.groups
-            groups.lookups.note(key, context.client)
+        if wanted is CONSUMER_OFFSETS and (coordinator := context.broker.brokers.get(leader)) is not None:
+            coordinator.coordinators.groups.lookups.note(key, context.client)
         return endpoint, None
     except KafkaError as error:
         if error.code != Code.INVALID_REQUEST:

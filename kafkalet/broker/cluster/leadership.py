@@ -98,7 +98,7 @@ class Leadership:
         alive = [
             node
             for node in state.replicas
-            if node in self.metadata.endpoints and (topic.name, state.index) not in self.nodes[node].offline
+            if node in self.metadata.endpoints and not self._is_offline(node, topic.name, state.index)
         ]
         candidates = [node for node in alive if node in state.may_lead]
         is_clean = bool(candidates and (state.isr or state.elr))
@@ -453,9 +453,13 @@ class Leadership:
             leader = self._replica(state.leader, topic.name, state.index)
             if leader is None:
                 continue
-            for follower in self._followers(leader):
-                lags = not self._reaches(leader, follower) or follower.log.log_end_offset < leader.log.log_end_offset
-                if follower.node_id in state.isr and lags:
+            for node_id in set(leader.followers).intersection(state.isr):
+                follower = self._replica(node_id, topic.name, state.index)
+                if (
+                    follower is None
+                    or not self._reaches(leader, follower)
+                    or follower.log.log_end_offset < leader.log.log_end_offset
+                ):
                     return True
         return False
 
@@ -517,12 +521,16 @@ class Leadership:
         self.watchers.touch(topic)
 
     def offline_replicas(self, topic: str, state: PartitionState, known: MetadataImage | None = None) -> list[int]:
-        """Return the replicas whose log is offline or whose broker is stopped or unregistered (KRaftMetadataCache).
+        """Return the replicas whose log is offline or whose broker is fenced or unregistered (KRaftMetadataCache).
 
         `known` is the image of the broker that is asked, which is old if the broker is isolated.
         """
-        key, nodes, registered = (topic, state.index), self.nodes, (known or self.metadata).endpoints
-        return [id_ for id_ in state.replicas if id_ not in registered or (id_ in nodes and key in nodes[id_].offline)]
+        registered = (known or self.metadata).endpoints
+        return [id_ for id_ in state.replicas if id_ not in registered or self._is_offline(id_, topic, state.index)]
+
+    def _is_offline(self, node_id: int, topic: str, index: int) -> bool:
+        node = self.nodes.get(node_id)  # a killed broker has none
+        return node is not None and (topic, index) in node.offline
 
     def leader_of(self, topic: str, index: int) -> Partition:
         """Return the leader of a partition.
@@ -532,10 +540,10 @@ class Leadership:
         state = self.metadata.existing_partition(topic, index)
         leader = self._replica(state.leader, topic, index)
         if leader is None:
-            raise KafkaError(
-                Code.LEADER_NOT_AVAILABLE,
-                f"{topic}-{index} has no leader; replicas that can lead: {_listed(state.may_lead)}",
-            )
+            reason = f"has no leader; replicas that can lead: {_listed(state.may_lead)}"
+            if state.leader != NO_LEADER:
+                reason = f"is led by broker {state.leader}, which was killed, until its session expires"
+            raise KafkaError(Code.LEADER_NOT_AVAILABLE, f"{topic}-{index} {reason}")
         return leader
 
 

@@ -150,7 +150,8 @@ class Transactions:
         topic = self._metadata.topics.get(TRANSACTION_STATE.name)
         if topic is None:
             return None
-        return self._coordinators_of(topic.partitions[partition_of(transactional_id, len(topic.partitions))].leader)
+        found = self._coordinators_of(topic.partitions[partition_of(transactional_id, len(topic.partitions))].leader)
+        return None if found is None or found.node.is_silent else found
 
 
 def _refusal(code: Code, operation: Operation) -> KafkaError:

@@ -1,4 +1,4 @@
-"""Tests of brokers that are paused or cut off."""
+"""Tests of brokers that are paused, cut off or killed."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -6,9 +6,9 @@ from contextlib import closing
 import pytest
 
 from kafkalet import Clock, Cluster
-from kafkalet.protocol.errors import Code
+from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet_conformance.building import batch
-from kafkalet_conformance.playing.connection import Connection, NoAnswer
+from kafkalet_conformance.playing.connection import Closed, Connection, NoAnswer
 
 TIMEOUT_S = 60
 
@@ -106,6 +106,45 @@ def test_paused_broker_can_be_killed_and_started(cluster: Cluster) -> None:
     cluster.broker(1).start()
     cluster.clock.advance(seconds=10, sessions=True)
     assert (cluster.broker(1).is_paused, leader_and_isr(cluster)) == (False, (2, [1, 2, 3]))
+
+
+def test_killed_leader_is_replaced_when_its_session_expires(cluster: Cluster, client: Connection) -> None:
+    cluster.broker(1).kill()
+    with pytest.raises(Closed):
+        client.ask("ApiVersions", 0, {})
+    assert repr(cluster.broker(1)) == "<broker 1, stopped>"
+    cluster.clock.advance(seconds=5, sessions=True)
+    assert leader_and_isr(cluster) == (1, [1, 2, 3])
+    with pytest.raises(KafkaError, match="t-0 is led by broker 1, which was killed, until its session expires"):
+        cluster.topic("t").send("one")
+    cluster.clock.advance(seconds=1, sessions=True)
+    assert leader_and_isr(cluster) == (2, [2, 3])
+
+
+def test_killed_follower_leaves_the_isr_of_a_leader_with_records(cluster: Cluster) -> None:
+    cluster.broker(3).kill()
+    cluster.topic("t").send("one")
+    assert cluster.topic("t").log().high_watermark == 0
+    cluster.clock.advance(seconds=5)
+    assert leader_and_isr(cluster) == (1, [1, 2])
+    assert cluster.topic("t").log().high_watermark == 1
+
+
+def test_killed_broker_ends_its_session_when_it_starts(cluster: Cluster) -> None:
+    cluster.broker(1).kill()
+    cluster.broker(1).start()
+    assert leader_and_isr(cluster) == (2, [1, 2, 3])
+    cluster.clock.advance(seconds=10, sessions=True)
+    assert leader_and_isr(cluster) == (2, [1, 2, 3])
+
+
+def test_session_of_a_paused_broker_continues_when_it_is_killed(cluster: Cluster) -> None:
+    cluster.broker(1).pause()
+    cluster.clock.advance(seconds=5, sessions=True)
+    cluster.broker(1).kill()
+    assert leader_and_isr(cluster) == (1, [1, 2, 3])
+    cluster.clock.advance(seconds=1, sessions=True)
+    assert leader_and_isr(cluster) == (2, [2, 3])
 
 
 def test_only_a_running_broker_can_be_paused_and_only_a_paused_one_resumed(cluster: Cluster) -> None:

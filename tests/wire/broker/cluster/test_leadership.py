@@ -15,6 +15,7 @@ from tests.unit.storage.failing_disk import FailingDisk
 from tests.wire.brokers import Wire, batch, fetched, on_the_wire
 
 LAG_MS = 30_000  # replica.lag.time.max.ms
+SESSION_MS = 9000  # broker.session.timeout.ms
 
 
 @pytest.fixture
@@ -133,6 +134,7 @@ def test_killed_broker_is_not_eligible_but_the_last_known_leader_is_elected(thre
     three.cluster.topic("two").create(config={"min.insync.replicas": "2"}, assignments=[[2, 3]])
     for node in (3, 2):
         three.cluster.broker(node).kill()
+        advance(three, SESSION_MS)
     assert replicas(three) == (-1, [], [2, 3], [2])
     three.cluster.broker(3).start()
     assert replicas(three) == (-1, [], [2], [2])
