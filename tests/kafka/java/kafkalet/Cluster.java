@@ -18,6 +18,7 @@ import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.kafka.common.network.ListenerName;
 import org.apache.kafka.common.security.auth.SecurityProtocol;
 import org.apache.kafka.common.test.JaasUtils;
+import org.apache.kafka.common.utils.Utils;
 import org.apache.kafka.metadata.BrokerState;
 import org.apache.kafka.metadata.bootstrap.BootstrapMetadata;
 import org.apache.kafka.server.common.Feature;
@@ -26,6 +27,7 @@ import org.apache.kafka.server.common.MetadataVersion;
 import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -78,6 +80,7 @@ public final class Cluster implements AutoCloseable {
     private final Map<String, String> properties;
     private final Map<Integer, Map<String, String>> own = new TreeMap<>();
     private final Map<Integer, JsonNode> listeners = new HashMap<>();
+    private int portOfFirst;
     private Kafkalet kafkalet;
     private UncleanElections elections;
     private AuthenticationMetrics metrics;
@@ -130,6 +133,10 @@ public final class Cluster implements AutoCloseable {
         String controllers = properties.getOrDefault("controller.listener.names", "CONTROLLER");
         List<String> addresses = new ArrayList<>(Arrays.stream(properties.get("listeners").split(",")).map(String::strip)
             .filter(address -> !List.of(controllers.split(",")).contains(address.split(":")[0])).toList());
+        if (passed.containsKey("advertised.listeners") || own.values().stream().anyMatch(values -> values.containsKey("advertised.listeners"))) {
+            portOfFirst = freePorts(own.size());  // the control API has only the addresses that are advertised
+            addresses.replaceAll(address -> address.replaceAll(":0$", ":" + portOfFirst));
+        }
         addresses.add(OWN.value() + "://localhost:0");
         passed.merge("listener.security.protocol.map", OWN.value() + ":SASL_PLAINTEXT", (map, more) -> map + "," + more);
         passed.merge("super.users", "User:" + OWN.value(), (users, more) -> users + ";" + more);
@@ -202,6 +209,22 @@ public final class Cluster implements AutoCloseable {
         }
     }
 
+    /** Returns the first of several consecutive ports that nothing listens on. */
+    private static int freePorts(int count) {
+        for (int first = 20_000; first < 30_000; first += count) {
+            List<ServerSocket> sockets = new ArrayList<>();
+            try {
+                for (int port = first; port < first + count; port++) sockets.add(new ServerSocket(port));
+                return first;
+            } catch (IOException error) {
+                // something listens on one of them
+            } finally {
+                sockets.forEach(socket -> Utils.closeQuietly(socket, "socket"));
+            }
+        }
+        throw new IllegalStateException("no free ports");
+    }
+
     /** Returns a property as text. */
     public static String text(Object value) {
         if (value instanceof List<?> list) return String.join(",", list.stream().map(Cluster::text).toList());
@@ -252,6 +275,7 @@ public final class Cluster implements AutoCloseable {
     /** Returns the port of a listener of a broker, which it keeps while it is stopped. */
     public int port(int id, ListenerName listener) {
         if (kafkalet == null) return 0;
+        if (portOfFirst > 0 && !listener.equals(OWN)) return portOfFirst + id;
         JsonNode addresses = kafkalet.get("/v1/brokers/" + id).get("listeners");
         if (!addresses.isEmpty()) listeners.put(id, addresses);
         String address = listeners.get(id).path(listener.value().toUpperCase(Locale.ROOT)).asText("");
@@ -330,12 +354,8 @@ public final class Cluster implements AutoCloseable {
         return Admin.create(all);
     }
 
-    void roll(TopicPartition partition) {
-        kafkalet.post("/v1/topics/" + partition.topic() + "/partitions/" + partition.partition() + "/roll");
-    }
-
-    void clean() {
-        kafkalet.post("/v1/cleaner/run");
+    void rollAndClean() {
+        kafkalet.post("/v1/cleaner/run", "{\"roll\": true}");
     }
 
     public Optional<TopicDescription> topic(String name) throws Exception {

@@ -102,20 +102,23 @@ public final class Kafkalet implements AutoCloseable {
     }
 
     public JsonNode get(String path) {
-        return call("GET", path);
+        return call("GET", path, "");
     }
 
     public void post(String path) {
-        call("POST", path);
+        post(path, "{}");
+    }
+
+    public void post(String path, String body) {
+        call("POST", path, body);
     }
 
     public boolean isRunning(int id) {
         return get("/v1/brokers/" + id).get("is_running").asBoolean();
     }
 
-    private JsonNode call(String method, String path) {
+    private JsonNode call(String method, String path, String body) {
         try (Socket socket = new Socket(control.getHost(), control.getPort())) {
-            String body = method.equals("POST") ? "{}" : "";
             String head = method + " " + path + " HTTP/1.0\r\nHost: " + control.getAuthority()
                 + "\r\nContent-Type: application/json\r\nContent-Length: " + body.length() + "\r\n\r\n";
             socket.getOutputStream().write((head + body).getBytes(StandardCharsets.UTF_8));

@@ -137,7 +137,7 @@ public final class Stand {
         Answer<Optional<Partition>> partition = call -> replica(cluster, id, call)
             .map(found -> partition(found, id, cluster, call.getArgument(0)));
         LogCleaner cleaner = of(LogCleaner.class, Map.of("awaitCleaned", call -> {
-            cluster.clean();
+            cluster.rollAndClean();
             return true;
         }));
         ProducerStateManagerConfig producers = of(ProducerStateManagerConfig.class, Map.of("producerIdExpirationMs",
@@ -184,10 +184,7 @@ public final class Stand {
         return of(UnifiedLog.class, Map.of("producerStateManager", call -> producers,
             "config", call -> new LogConfig(cluster.configs(ConfigResource.Type.TOPIC, partition.topic())), "dir", call -> directory,
             "partitionMetadataFile", call -> Optional.of(new PartitionMetadataFile(PartitionMetadataFile.newFile(directory), null)),
-            "roll", call -> {
-                cluster.roll(partition);
-                return null;
-            },
+            "roll", call -> null,  // rollAndClean does it
             "logStartOffset", call -> offset(cluster, partition, OffsetSpec.earliest()),
             "logEndOffset", call -> offset(cluster, partition, OffsetSpec.latest()),
             "highWatermark", call -> offset(cluster, partition, OffsetSpec.latest())));
