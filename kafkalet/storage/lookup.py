@@ -170,7 +170,9 @@ async def _latest_record(log: Log) -> TimestampOffset | None:
             place = log.config.place_of_max_timestamp
             is_unread = entry.codec is not Codec.NONE or entry.attributes & LOG_APPEND_TIME
             if place == BATCH or (place == COMPRESSED_BATCH and is_unread):
-                return TimestampOffset(largest.timestamp, entry.last_offset, entry.leader_epoch)
+                is_unset = place == BATCH and largest.timestamp == NO_TIMESTAMP
+                offset = entry.base_offset if is_unset else entry.last_offset
+                return TimestampOffset(largest.timestamp, offset, entry.leader_epoch)
             return await _search(entry, partial(_first_with, entry, largest.timestamp))
     return None
 

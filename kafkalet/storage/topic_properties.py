@@ -169,7 +169,7 @@ _ROWS = (
     acting("compression.lz4.level", INT, "9", "Compression level of batches that the broker compresses with lz4.",
         between(1, 17), since=(3, 8)),
     acting("segment.bytes", INT, "1073741824", "Size at which a segment is rolled, in bytes.",
-        at_least(1 << 20), before={(4, 0): {"check": at_least(14)}}),
+        at_least(1 << 20), before={(4, 1): {"check": at_least(14)}}),
     acting("retention.ms", LONG, str(WEEK_MS),
         "Age of records at which their segments expire, or -1 for no limit.", at_least(-1)),
     acting("compression.gzip.level", INT, "-1",

@@ -15,6 +15,7 @@ from kafkalet.broker.security.short_forms import AUTHORIZER
 from kafkalet.broker.served import SERVED
 from kafkalet.clock import ManualClock
 from kafkalet_conformance.catalog import Scenario, scenarios
+from kafkalet_conformance.judging.nearest import recorded_releases
 from kafkalet_conformance.judging.replaying import replay
 from kafkalet_conformance.playing.target import Target
 from kafkalet_conformance.results import CaseResult, Outcome
@@ -23,6 +24,8 @@ from tests.source import ROOT
 from tools.recording.recorded_properties import RACKS, broker_properties
 
 RELEASES = ("3.9", "4.4", "4.3", "2.8")
+BETWEEN = [release for release in recorded_releases() if release not in RELEASES]
+"""The other recorded releases. Most of their responses are those of their neighbors, so they are tested as slow."""
 WITH_ACLS = {
     "listeners": "SASL_PLAINTEXT://127.0.0.1:0",
     "sasl.enabled.mechanisms": "PLAIN",
@@ -44,8 +47,8 @@ LATER_APIS = {
 """APIs that kafkalet does not serve, with the reason. Scenarios and cases that need one of them are skipped."""
 
 ALL = [
-    pytest.param(release, scenario, id=f"{release}-{scenario.name}")
-    for release in RELEASES
+    pytest.param(release, scenario, id=f"{release}-{scenario.name}", marks=[pytest.mark.slow] * (release in BETWEEN))
+    for release in (*RELEASES, *BETWEEN)
     for scenario in scenarios().values()
     if release in scenario.releases
 ]

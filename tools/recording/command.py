@@ -7,7 +7,7 @@ from dataclasses import replace
 from kafkalet.commands.command_line import Failure, Option, UsageError, parse, parse_address, print_error, print_line
 from kafkalet.commands.help import option_lines
 from kafkalet.protocol.releases import NEWEST, RELEASES
-from kafkalet_conformance.judging.nearest import recorded_releases
+from kafkalet_conformance.judging.nearest import ONLY_NAMED, recorded_releases
 from kafkalet_conformance.judging.replaying import UNUSABLE, description
 from kafkalet_conformance.playing.target import Brokers, Target
 from kafkalet_conformance.transcripts import Step, Transcript, by_release, load, names, save
@@ -125,12 +125,16 @@ def review_releases(arguments: Sequence[str]) -> int:
 def is_for(definition: Definition, release: str) -> bool:
     """Return whether a scenario is recorded for a release.
 
-    A release that no definition names gets the scenarios of the newest release that they name, even if it was
-    recorded before.
+    A release that no definition names gets the scenarios of the next newer one that they name, or of the newest.
     """
-    named = {each for known in definitions().values() for each in known.releases}
-    like = release if release in named else [known for known in recorded_releases() if known in named][-1]
+    named = by_release({each: [] for known in definitions().values() for each in known.releases})
+    later = [each for each in named if each not in ONLY_NAMED and numbers(each) >= numbers(release)]
+    like = release if release in named else [*later, [*named][-1]][0]
     return like in (definition.releases or load(definition.name).steps)
+
+
+def numbers(release: str) -> list[int]:
+    return [int(number) for number in release.split(".")]
 
 
 def needs_of(definition: Definition) -> dict[str, object]:

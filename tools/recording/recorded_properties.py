@@ -30,4 +30,6 @@ def broker_properties(release: str, brokers: int = 1, *, tokens: bool = False, f
     if brokers > 1:
         at_once["auto.leader.rebalance.enable"] = "false"  # the scenarios elect leaders themselves
     at_once |= (TOKEN_PROPERTIES if tokens else {}) | (FAULT_PROPERTIES if faults else {})
+    if release in ("4.0", "4.1"):
+        at_once["group.coordinator.append.linger.ms"] = "0"  # otherwise records are written up to 5 ms after a response
     return at_once | ({"group.consumer.assignment.interval.ms": "0"} if release >= "4" else {})

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from kafkalet_conformance.catalog import AREAS, LEVELS, Scenario, scenarios
+from kafkalet_conformance.judging.nearest import recorded_releases
 
 
 def text() -> str:
@@ -43,8 +44,20 @@ def _row(scenario: Scenario) -> list[str]:
         scenario.level,
         ", ".join(_short(source) for source in scenario.sources),
         ", ".join(apis),
-        ", ".join(scenario.releases),
+        ", ".join(ranges(scenario.releases, recorded_releases())),
     ]
+
+
+def ranges(releases: Iterable[str], known: Sequence[str]) -> list[str]:
+    """Return releases with each range of neighbors in `known` as its first and its last release."""
+    found: list[list[str]] = []
+    for release in releases:
+        place = known.index(release)
+        if found and place and known[place - 1] == found[-1][-1]:
+            found[-1].append(release)
+        else:
+            found.append([release])
+    return [each[0] if len(each) == 1 else f"{each[0]}-{each[-1]}" for each in found]
 
 
 def _short(source: str) -> str:

@@ -6,8 +6,12 @@ from kafkalet.protocol.releases import advertised
 from kafkalet_conformance.catalog import scenarios
 from kafkalet_conformance.notation.messages import APIS
 
-IN_PART = frozenset({"4.3"})
-"""Releases of which only the areas are recorded in which they may differ from their neighbors: they must be named."""
+ONLY_NAMED = frozenset({"3.3", "4.3"})
+"""Releases that are used only if they are named.
+
+Release 3.3 advertises the same versions as 3.4. Of 4.3, only the areas are recorded in which it may differ from its
+neighbors.
+"""
 
 
 def recorded_releases() -> list[str]:
@@ -19,9 +23,9 @@ def recorded_releases() -> list[str]:
 def nearest(served: Mapping[int, tuple[int, int]], releases: Iterable[str] = ()) -> str:
     """Return the recorded release with the smallest distance; of releases with the same distance, the newest.
 
-    By default, those of IN_PART are left out.
+    By default, those of ONLY_NAMED are left out.
     """
-    known = [*releases] or [release for release in recorded_releases() if release not in IN_PART]
+    known = [*releases] or [release for release in recorded_releases() if release not in ONLY_NAMED]
     return min(reversed(known), key=lambda release: distance(served, release))
 
 

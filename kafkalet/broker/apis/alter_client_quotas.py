@@ -63,7 +63,7 @@ def _change(
     kinds = [kind for kind, _ in entity]
     for op in ops:
         if not op.remove:
-            check_value(kinds, op.key, op.value)
+            check_value(kinds, op.key, op.value, in_range=not context.release.accepts_more_quotas)
     if validate_only:
         return
     quotas: dict[QuotaEntity, dict[str, float]] = context.metadata.client_quotas

@@ -67,7 +67,7 @@ def _add_features(response: ApiVersionsResponse, context: Context) -> None:
     response.supported_features = [
         ApiVersionsResponse.SupportedFeature(name=feature.name, min_version=feature.lowest, max_version=feature.highest)
         for feature in features.supported.values()
-        if feature.lowest >= lowest_level
+        if feature.highest and feature.lowest >= lowest_level
     ]
     response.finalized_features_epoch = features.epoch
     response.finalized_features = [

@@ -137,7 +137,12 @@ def _answer(
             answers.append(_refused(name, Code.INVALID_REQUEST, "Duplicate topic name."))
         elif name == METADATA_TOPIC:
             message = f"Creation of internal topic {METADATA_TOPIC} is prohibited."
-            answers.append(_refused(name, Code.INVALID_REQUEST, message))
+            is_prohibited = context.release.prohibits_metadata_topic
+            answers.append(
+                _refused(name, Code.INVALID_REQUEST, message)
+                if is_prohibited
+                else _refused(name, Code.TOPIC_AUTHORIZATION_FAILED, UNAUTHORIZED)
+            )
     answers += [_refused(name, Code.TOPIC_AUTHORIZATION_FAILED, UNAUTHORIZED) for name in unauthorized]
     return CreateTopicsResponse(topics=answers)
 

@@ -10,6 +10,7 @@ Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.leaveGroup, L
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.classic_protocol import leave
 from kafkalet.broker.security.acl import Operation, ResourceType
+from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 
 SEVERAL_MEMBERS_SINCE = 3
@@ -23,3 +24,8 @@ def handle(request: LeaveGroupRequest, context: Context) -> LeaveGroupResponse:
     leaving = request.members if many else [LeaveGroupRequest.Member(member_id=request.member_id)]
     left = leave(group, leaving)
     return LeaveGroupResponse(members=left) if many else LeaveGroupResponse(error_code=left[0].error_code)
+
+
+def refuse(request: LeaveGroupRequest, context: Context, error: KafkaError) -> LeaveGroupResponse:
+    is_left_out = context.version < SEVERAL_MEMBERS_SINCE and context.release.leaves_out_errors_of_leaving_groups
+    return LeaveGroupResponse(error_code=Code.UNSUPPORTED_VERSION if is_left_out else error.code)

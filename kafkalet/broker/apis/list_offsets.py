@@ -213,12 +213,14 @@ async def _list_all_segments(
 
 
 def _list_segment(topic: str, asked: Asked, request: ListOffsetsRequest, context: Context) -> Answer:
-    index = asked.partition_index
-    if asked.timestamp < EARLIEST and not context.release.searches_unknown_timestamps:
+    index, timestamp = asked.partition_index, asked.timestamp
+    if timestamp == EARLIEST_LOCAL and context.release.lists_local_start_in_version_0:
+        timestamp = EARLIEST
+    if timestamp < EARLIEST and not context.release.searches_unknown_timestamps:
         return Answer(partition_index=index, error_code=Code.UNSUPPORTED_VERSION)
     try:
         offsets = context.node.partition(topic, index).legacy_offsets(
-            asked.timestamp,
+            timestamp,
             asked.max_num_offsets,
             request.replica_id == CONSUMER,
             request.replica_id != DEBUGGING,

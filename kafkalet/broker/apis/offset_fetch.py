@@ -44,7 +44,12 @@ async def handle(request: OffsetFetchRequest, context: Context) -> OffsetFetchRe
         if context.release.keeps_old_offsets_in_zookeeper:
             return _from_zookeeper(request, context)
     if context.version >= 8:
-        readers = [_Reader(group, request.require_stable, context) for group in request.groups]
+        groups = request.groups
+        if not groups and context.release.hangs_without_groups:
+            return await until(Delayed[OffsetFetchResponse]())
+        if context.release.deduplicates_groups_of_offsets:
+            groups = list({group.group_id: group for group in groups}.values())
+        readers = [_Reader(group, request.require_stable, context) for group in groups]
         return OffsetFetchResponse(groups=await _when_replicated(readers))
     asked = OffsetFetchRequest.Group(group_id=request.group_id, topics=None)
     if request.topics is not None:

@@ -96,7 +96,9 @@ def handle(request: ProduceRequest, context: Context) -> Answered | Coroutine[An
     if context.authorizer is not None:
         _check_idempotent_records(given, context)
         given, unauthorized = _split_by_rights(given, context)
-    if any(chunk is None and metadata.partition(key[0], key[2]) for key, chunk in given):
+    if context.release.hangs_after_null_records and any(
+        chunk is None and metadata.partition(key[0], key[2]) for key, chunk in given
+    ):
         return _hang(context)
     sound, refused = _split_by_validity(given, context)
     refused |= unauthorized
@@ -228,18 +230,22 @@ def _split_by_validity(
             unknown_id = context.version >= 13 and not key[0]
             refused[key] = _refused(key, Code.UNKNOWN_TOPIC_ID if unknown_id else Code.UNKNOWN_TOPIC_OR_PARTITION)
             continue
+        if chunk is None:
+            refused[key] = _refused(key, Code.UNKNOWN_SERVER_ERROR)
+            continue
         try:
-            check_produced(chunk or b"", context.version)
-            sound[key] = chunk or b""
+            check_produced(chunk, context.version)
+            sound[key] = chunk
         except KafkaError as error:
             if error.code == Code.UNKNOWN_SERVER_ERROR:
                 raise
             refused[key] = _refused(key, error.code, error.message)
+    fails_whole = context.release.fails_with_short_batches
     for key, chunk in list(sound.items()):
         try:
-            check_first_header(chunk)
+            check_first_header(chunk, reads_producer=fails_whole)
         except KafkaError as error:
-            if error.code == Code.UNKNOWN_SERVER_ERROR:
+            if error.code == Code.UNKNOWN_SERVER_ERROR and fails_whole:
                 raise
             del sound[key]
             refused.setdefault(key, _refused(key, error.code))
@@ -281,7 +287,8 @@ def _checked(key: Key, verified: Verified, request: ProduceRequest, context: Con
     guard = None
     if verified is not NOTHING_TO_VERIFY:
         if (refusal := verified.refusals.get((name, index))) is not None:
-            raise KafkaError(refusal.code, refusal.message)
+            explains = refusal.message is None and context.release.explains_refused_transactions
+            raise KafkaError(refusal.code, refusal.code.name if explains else refusal.message)
         guard = verified.guards.get((name, index))
     if request.acks not in ACKS:
         raise KafkaError(Code.INVALID_REQUIRED_ACKS)

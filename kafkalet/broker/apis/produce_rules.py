@@ -30,6 +30,7 @@ from kafkalet.protocol.wire import Buffer
 
 FORMAT = 2
 PRODUCER_EPOCH_AT = PRODUCER_ID_AT + 8
+FIRST_TIMESTAMP_AT = 27
 ONE_BATCH_SINCE = 3
 ZSTD_SINCE = 7
 """Versions of Produce that introduced these rules (KIP-98, KIP-110)."""
@@ -73,14 +74,16 @@ def check_produced(records: Buffer, version: int) -> None:
         raise KafkaError(error.code) from None
 
 
-def check_first_header(records: Buffer) -> None:
+def check_first_header(records: Buffer, *, reads_producer: bool = True) -> None:
     """Raise KafkaError if the first batch is shorter than a batch header.
 
-    Kafka reads the producer id, which may lie beyond the end of the batch, before it verifies the checksum. The error
-    is CORRUPT_MESSAGE, or UNKNOWN_SERVER_ERROR, which then fails all partitions of the request.
+    Before Kafka verifies the checksum, it reads a field that may lie beyond the end of the batch: the producer id, or
+    the delta of the last offset if `reads_producer` is false. The error is UNKNOWN_SERVER_ERROR if the batch does not
+    have this field, otherwise CORRUPT_MESSAGE.
     """
     if short_bytes := _short_first_batch(records):
-        raise KafkaError(Code.UNKNOWN_SERVER_ERROR if short_bytes < PRODUCER_EPOCH_AT else Code.CORRUPT_MESSAGE)
+        end = PRODUCER_EPOCH_AT if reads_producer else FIRST_TIMESTAMP_AT
+        raise KafkaError(Code.UNKNOWN_SERVER_ERROR if short_bytes < end else Code.CORRUPT_MESSAGE)
 
 
 def is_transactional(records: Buffer) -> bool:

@@ -73,7 +73,7 @@ def _start_verification(request: TxnOffsetCommitRequest, shard: Shard, context: 
     """Return a guard if the transaction coordinator has to verify the transaction, otherwise None."""
     operation = Verification.of_txn_offset_commit(context.version)
     is_asked = operation is Verification.ADD or context.node.config.transaction_partition_verification_enable
-    if not context.release.verifies_transactions or not is_asked:
+    if not context.release.verifies_committed_offsets or not is_asked:
         return None
     return shard.log.partition.start_verification(
         request.producer_id, request.producer_epoch, NO_SEQUENCE, raises_epoch=operation is Verification.ADD

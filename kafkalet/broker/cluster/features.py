@@ -52,7 +52,10 @@ _BY_RELEASE: dict[tuple[int, ...], tuple[Feature, ...]] = {
     (3, 8): (_metadata(1, 20),),
     (3, 9): (_KRAFT, _metadata(1, 21)),
     (4, 0): (_GROUP, _KRAFT, _metadata(7, 25), _TRANSACTION, _ELIGIBLE_LEADERS._replace(finalized=0)),
-    (4, 1): (_GROUP, _KRAFT, _metadata(7, 27), Feature("share.version", 0, 1, 0), _TRANSACTION, _ELIGIBLE_LEADERS),
+    (4, 1): (
+        *(_GROUP, _KRAFT, _metadata(7, 27), Feature("share.version", 0, 1, 0)),
+        *(_STREAMS._replace(highest=0, finalized=0), _TRANSACTION, _ELIGIBLE_LEADERS),
+    ),
     (4, 2): (
         *(_GROUP, _KRAFT, _metadata(7, 29), Feature("share.version", 0, 1, 1)),
         *(_STREAMS, _TRANSACTION, _ELIGIBLE_LEADERS),
@@ -185,8 +188,10 @@ class Features:
             return "A feature version cannot be less than 0."
         feature = self.supported.get(name)
         if feature is None:
-            if level == 0:
-                return f"Feature {name} not found." if self.release.changes_features_together else None
+            if level == 0 and self.release.disables_unknown_features:
+                return None
+            if level == 0 and self.release.changes_features_together:
+                return f"Feature {name} not found."
             return f"Local controller {node_id} does not support this feature."
         if not feature.lowest <= level <= feature.highest and (level or self.release.changes_features_together):
             return f"Local controller {node_id} only supports versions {feature.lowest}-{feature.highest}"

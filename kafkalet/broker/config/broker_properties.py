@@ -304,7 +304,7 @@ class BrokerProperties:
     # producers
     producer_id_expiration_ms = integer("producer.id.expiration.ms", DAY_MS,
         "Time after the last batch of a producer before its state expires.", least=1, update=Update.CLUSTER_WIDE,
-        since=(3, 0))
+        since=(3, 4))
     producer_id_expiration_check_interval_ms = integer("producer.id.expiration.check.interval.ms", 600_000,
         "Interval at which expired producers are removed.", least=1, is_hidden=True)
     # fmt: on

@@ -105,7 +105,7 @@ def patterns(text: str, release: Release) -> dict[str, Regex]:
 
 def client_metrics_entries(texts: Mapping[str, str], release: Release) -> Iterator[Entry]:
     """Yield the entries that DescribeConfigs returns for a subscription with these properties."""
-    if not release.parses_client_metrics:
+    if not release.describes_client_metrics:
         for name, text in texts.items():
             yield Entry(name, text, Source.CLIENT_METRICS, UNKNOWN_TYPE, False, False, [], documentation="")
         return

@@ -145,7 +145,7 @@ GROUP_PROPERTIES = (
     _bounded("streams.session.timeout.ms", (4, 1), at_least(1)),
     _bounded("streams.heartbeat.interval.ms", (4, 1), at_least(1)),
     _bounded("streams.assignment.interval.ms", (4, 2), at_least(0)),
-    _of_broker("streams.num.standby.replicas", Type.INT, at_least(0)),
+    _of_broker("streams.num.standby.replicas", Type.INT, at_least(0), since=(4, 1)),
     _of_broker("streams.initial.rebalance.delay.ms", Type.INT, at_least(0)),
     _own("streams.assignor.name", Type.STRING, "sticky", (4, 4), broker="group.streams.assignors"),
     _of_broker("streams.rack.aware.assignment.tags", Type.LIST, since=(4, 4)),
@@ -218,6 +218,8 @@ def group_entries(texts: Mapping[str, str], config: BrokerConfig) -> Iterator[En
     """Yield the entries that DescribeConfigs returns for a group with these properties."""
     for name, known in properties_of_groups(config.release.version).items():
         synonyms = _broker_synonyms(known, config)
+        if not config.release.inherits_group_properties:
+            synonyms = [] if name in texts else [SynonymEntry(name, _default(known, config), Source.DEFAULT)]
         if name in texts:
             synonyms.insert(0, SynonymEntry(name, as_text(known.declared.parse(texts[name])), Source.GROUP))
         type_ = known.declared.type.value or UNKNOWN_TYPE

@@ -69,6 +69,8 @@ class Release:
         {FIRST: NOWHERE, (3, 5): END_OF_ROUND, (4, 4): HIGH_WATERMARK})
     indexes_each_batch = since(3, 9,
         "A compacted segment has index entries for batches, not only one entry for each write of the log cleaner.")
+    lists_local_start_in_version_0 = between((3, 5), (3, 9),
+        "ListOffsets v0 accepts the timestamp of the earliest local offset (KIP-405).")
     place_of_max_timestamp = changing(
         "The offset that ListOffsets returns for the largest timestamp is that of its {} (KAFKA-16310).",
         {FIRST: COMPRESSED_BATCH, (3, 7): BATCH, (3, 8): RECORD})
@@ -110,11 +112,20 @@ class Release:
     maps_produced_partitions_by_topic_id = since(4, 1,
         "The order of the response to a Produce request that fails as a whole depends on topic ids, too.")
 
+    hangs_after_null_records = since(3, 8,
+        "A Produce request with null records gets no response, nor do later requests of its connection. Earlier "
+        "releases return UNKNOWN_SERVER_ERROR.")
+    fails_with_short_batches = since(3, 8,
+        "A Produce request fails as a whole if its first batch is too short to have a producer id. Earlier releases "
+        "refuse only the partition, with UNKNOWN_SERVER_ERROR if the batch is too short to have a last offset.")
+
     # Metadata and topics
+    prohibits_metadata_topic = since(3, 9,
+        "CreateTopics refuses `__cluster_metadata` with INVALID_REQUEST instead of TOPIC_AUTHORIZATION_FAILED.")
     waits_for_created_topics = with_zookeeper(
         "Metadata returns the result of creating a topic: LEADER_NOT_AVAILABLE or an error. Without ZooKeeper, a "
         "broker does not wait for the controller and always returns UNKNOWN_TOPIC_OR_PARTITION.")
-    limits_added_partitions = since(4, 0,  # observed in 4.4; 3.9 fails with UNKNOWN_SERVER_ERROR after all other checks
+    limits_added_partitions = since(4, 2,  # observed in 4.3; 4.1 fails with UNKNOWN_SERVER_ERROR after all other checks
         "CreatePartitions refuses more than 10,000 new partitions by policy, and before it checks the assignments.")
 
     # Replication
@@ -130,13 +141,19 @@ class Release:
     lets_writers_be_idempotent = since(2, 8,
         "Clients that may write to any topic may be idempotent producers (KIP-679).")
     explains_errors_of_producers = since(3, 0, "DescribeProducers checks topic names, and its errors have messages.")
+    verifies_committed_offsets = since(3, 7,
+        "TxnOffsetCommit is verified with the transaction coordinator, too (KIP-890).")
+    explains_refused_transactions = between((3, 6), (3, 7),
+        "A batch that the transaction coordinator refuses has an error message.")
+    writes_other_producer_ids = since(4, 2,  # observed in 4.3, not in 4.1
+        "The log records of transactions of version 1 or later have the previous and the next producer id.")
     lets_administrators_write_markers = since(3, 8,
         "WriteTxnMarkers is allowed with ALTER on the cluster, not only with CLUSTER_ACTION (KIP-1037).")
     answers_concurrent_transactions_first = since(4, 0,
         "AddPartitionsToTxn checks for CONCURRENT_TRANSACTIONS before it checks the producer.")
     implies_transaction_version_2 = since(4, 0,
         "If a broker adds a partition to a transaction, the transaction has version 2 (KIP-890).")
-    remembers_last_start = until(4, 0,
+    remembers_last_start = until(4, 1,
         "InitProducerId keeps the start time of the last transaction until the log is reloaded. Later releases reset "
         "it to -1.")
     returns_duplicate_added_partitions = since(3, 6,
@@ -157,6 +174,9 @@ class Release:
         "OffsetFetch leaves out duplicate partitions and topics without partitions.")
     deduplicates_refused_offsets = until(3, 5,
         "OffsetFetch leaves out duplicates also among topics that the client may not describe.")
+    deduplicates_groups_of_offsets = until(3, 5,
+        "If OffsetFetch v8 names a group twice, the response has only the last of the two.")
+    hangs_without_groups = between((4, 0), (4, 1), "OffsetFetch v8 and later without groups gets no response.")
     commits_only_last_duplicate = until(4, 0,
         "If a partition is listed twice, OffsetCommit commits only its last entry.")
     reports_unknown_groups_to_commits = since(4, 0,
@@ -187,6 +207,9 @@ class Release:
 
     # Groups
     configures_groups = since(4, 0, "Groups can be configured.")
+    inherits_group_properties = since(4, 2,  # observed in 4.3, not in 4.1
+        "The synonyms of a group property have the name of the broker property that sets its default. Earlier "
+        "releases show the default under the name of the group property, and only if the group has no value.")
     returns_range_of_group_properties = since(4, 4,
         "The error of a group property out of bounds has its range, not the name of the exceeded broker property.")
     writes_group_batches_with_sequence_0 = since(4, 0,
@@ -220,9 +243,11 @@ class Release:
         "Members that send no SyncGroup within the rebalance timeout are removed (KAFKA-12890).")
     returns_member_ids_of_moved_groups = until(4, 0,
         "JoinGroup returns the member id of the request if another broker coordinates the group.")
-    takes_new_timeouts = since(3, 4, "A member that rejoins may change its timeouts.")
+    takes_new_timeouts = since(3, 3, "A member that rejoins may change its timeouts.")
     rebalances_when_pending_member_leaves = since(4, 0,
         "A LeaveGroup with a member id that was assigned but never used makes all members rejoin.")
+    leaves_out_errors_of_leaving_groups = between((3, 4), (3, 5),
+        "A LeaveGroup request before v3 that fails as a whole returns UNSUPPORTED_VERSION.")
     refuses_unknown_instance_ids = since(3, 0,
         "Every request with an unknown instance id is refused, not only JoinGroup.")
     breaks_ties_like_java = since(4, 0,
@@ -235,6 +260,8 @@ class Release:
         "The consumer protocol (KIP-848) is enabled by default.")
     checks_topics_of_members = since(4, 0,
         "Clients that may not describe the topics of a consumer group can neither join nor describe it.")
+    keeps_returned_partitions_busy = between((4, 1), (4, 2),  # observed in 4.1.1
+        "A partition that a member has to give up is not free for the same member until the member has given it up.")
     supports_regular_expressions = since(4, 0,
         "Members may subscribe by regular expression (ConsumerGroupHeartbeat v1).")
     first_epoch_of_modern_groups = changing(
@@ -274,6 +301,11 @@ class Release:
     reads_new_partitions_fully = since(4, 4,
         "Partitions that are added to a topic are read from their first record, whatever share.auto.offset.reset is.")
 
+    # Quotas
+    ignores_mutation_quotas = between(KRAFT, (3, 5), "The quota of controller mutations has no effect.")
+    accepts_more_quotas = between(KRAFT, (3, 5),
+        "AlterClientQuotas accepts quotas of 0, and more connections than an int32 can count.")
+
     # ACLs
     checks_rights_to_alter_brokers_first = changing(
         "Altering a broker checks the client's right before it checks the new values.",
@@ -301,13 +333,17 @@ class Release:
     finds_unknown_topics_to_configure = since(2, 7,
         "Altering an unknown topic returns UNKNOWN_TOPIC_OR_PARTITION instead of UNKNOWN_SERVER_ERROR.")
     parses_client_metrics = since(4, 0,
-        "Properties of client metrics subscriptions have types and defaults instead of being plain text.")
+        "Properties of client metrics subscriptions have types instead of being plain text.")
+    describes_client_metrics = since(4, 1,
+        "DescribeConfigs returns the types and defaults of client metrics subscriptions.")
     changes_features_together = since(4, 0, "UpdateFeatures changes either all requested features or none.")
+    disables_unknown_features = between((3, 7), (4, 0),
+        "UpdateFeatures accepts that a feature is disabled that does not exist.")
     explains_unregistration_errors = since(4, 1,  # observed in 4.1, not in 4.0
         "UnregisterBroker returns a message with its errors.")
     first_epoch_of_features = changing(
         "The finalized features of a new cluster have epoch {}.", {FIRST: -1, (2, 7): 0, KRAFT: 8, (4, 0): 14})
-    refuses_appending_to_unknown_properties = since(4, 0,
+    refuses_appending_to_unknown_properties = since(4, 2,  # observed in 4.3, not in 4.1
         "Appending to an unknown property returns INVALID_CONFIG instead of UNKNOWN_SERVER_ERROR.")
 
     # SCRAM credentials and delegation tokens

@@ -58,15 +58,18 @@ def check_entity(parts: Mapping[str, str | None], addresses: Mapping[str, str | 
             raise _invalid(f"{host} is not a valid IP or resolvable host.")
 
 
-def check_value(kinds: Iterable[str], key: str, value: float) -> None:
-    """Raise KafkaError (INVALID_REQUEST) unless an entity with these types can have this quota."""
+def check_value(kinds: Iterable[str], key: str, value: float, *, in_range: bool = True) -> None:
+    """Raise KafkaError (INVALID_REQUEST) unless an entity with these types can have this quota.
+
+    If `in_range` is false, only whole numbers are checked, with Java's conversion to `long`.
+    """
     allowed = {CONNECT} if IP in kinds else {PRODUCE, CONSUME, REQUEST, MUTATE}
     if key not in allowed:
         raise _invalid(f"Invalid configuration key {key}")
-    if not value > 0:
+    if in_range and not value > 0:
         raise _invalid(f"Quota {key} must be greater than 0")
     if key in _WHOLE:
-        most, type_name = _WHOLE[key]
+        most, type_name = _WHOLE[key] if in_range else (_LONG, "LONG")
         if value > float(most):  # Java compares doubles
             article = "an" if type_name == "INT" else "a"
             raise _invalid(f"Proposed value for {key} is too large for {article} {type_name}.")

@@ -37,6 +37,7 @@ from .metadata import (
     State,
     TopicPartition,
 )
+from .records import encode_value
 from .shard import Shard, Transaction
 from .timeouts import Timeouts
 
@@ -92,7 +93,7 @@ class TransactionCoordinator:
 
     def load(self, log: StateLog) -> None:
         """Load the state of a partition that this broker now leads, and complete decided transactions."""
-        shard = self._shards[log.index] = Shard(log, self._value_version, self._node.watchers.touch)
+        shard = self._shards[log.index] = Shard(log, self._encode, self._node.watchers.touch)
         self._epochs[log.index] = log.leader_epoch
         shard.load()
         if self._node.is_read_only:
@@ -110,8 +111,10 @@ class TransactionCoordinator:
         if not self._shards:
             self._timeouts.stop()
 
-    def _value_version(self) -> int:
-        return 1 if self._transaction_version() >= 1 else 0
+    def _encode(self, metadata: Metadata) -> bytes:
+        if not self._node.release.writes_other_producer_ids:
+            metadata = metadata._replace(previous_producer_id=NO_PRODUCER_ID, next_producer_id=NO_PRODUCER_ID)
+        return encode_value(metadata, 1 if self._transaction_version() >= 1 else 0)
 
     def _transaction_version(self) -> int:
         """The transaction version of the cluster."""

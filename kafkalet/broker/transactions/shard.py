@@ -18,7 +18,7 @@ from kafkalet.protocol.errors import Code, KafkaError, ProtocolError
 from kafkalet.tasks.task import until
 
 from .metadata import Metadata, State
-from .records import decode_key, decode_value, encode_key, encode_value
+from .records import decode_key, decode_value, encode_key
 
 _LOG = logging.getLogger(__name__)
 
@@ -46,13 +46,13 @@ class Shard:
     """The transactional ids of one partition. Valid as long as this broker leads the partition in one leader epoch."""
 
     def __init__(
-        self, log: StateLog, value_version: Callable[[], int], changed: Callable[[], None] = lambda: None
+        self, log: StateLog, encode: Callable[[Metadata], bytes], changed: Callable[[], None] = lambda: None
     ) -> None:
         self.log = log
         self.transactions: dict[str, Transaction] = {}
         self.is_open = True
         """False after this broker has stopped coordinating the partition."""
-        self._value_version = value_version
+        self._encode = encode
         self._changed = changed
         """Called after the metadata of a transaction has changed."""
 
@@ -101,7 +101,7 @@ class Shard:
         If `stays_pending` returns True for an error, the caller will retry and the transaction stays locked for other
         changes.
         """
-        record = StateRecord(encode_key(transaction.transactional_id), encode_value(new, self._value_version()))
+        record = StateRecord(encode_key(transaction.transactional_id), self._encode(new))
         transaction.pending = new.state  # set after encoding, so that an encoding error does not leave it set
         code = client_code(await self.append([record], new.timeout_ms))
         if not self.is_open:

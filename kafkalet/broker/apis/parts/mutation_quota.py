@@ -9,6 +9,8 @@ def count_mutations(partitions: int, strict_since: int, context: Context) -> Non
     Raises KafkaError (THROTTLING_QUOTA_EXCEEDED) if the client is over its quota and the request version is at least
     `strict_since`. With earlier versions, the client is only throttled.
     """
+    if context.release.ignores_mutation_quotas:
+        return
     controller = context.broker.brokers.get(context.metadata.controller_id)
     if controller is not None and controller.throttling is not None:
         controller.throttling.mutate(partitions, context.version >= strict_since, context)

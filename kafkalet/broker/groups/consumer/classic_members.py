@@ -109,7 +109,7 @@ def sync(group: ConsumerGroup, request: SyncGroupRequest) -> SyncGroupResponse:
     name, metadata = classic.protocols[0]
     if request.protocol_type not in (None, NAME) or request.protocol_name not in (None, name):
         raise KafkaError(Code.INCONSISTENT_GROUP_PROTOCOL)
-    if group.assignment_epoch > member.member_epoch and member.state != MemberState.UNREVOKED_PARTITIONS:
+    if member.member_epoch < _epoch_to_reach(group) and member.state != MemberState.UNREVOKED_PARTITIONS:
         _schedule_join_timeout(group, member)
         raise KafkaError(Code.REBALANCE_IN_PROGRESS)
     group.timers.cancel(Wait.SYNC, member.member_id)
@@ -129,13 +129,18 @@ def heartbeat(group: ConsumerGroup, request: HeartbeatRequest) -> HeartbeatRespo
     _check_generation(member, request.generation_id)
     schedule_session_timeout(group, member.member_id, classic.session_timeout_ms)
     if (
-        member.member_epoch < group.assignment_epoch
+        member.member_epoch < _epoch_to_reach(group)
         or member.state == MemberState.UNREVOKED_PARTITIONS
         or (member.state == MemberState.UNRELEASED_PARTITIONS and not _waits_for_others(group, member))
     ):
         _schedule_join_timeout(group, member)
         return HeartbeatResponse(error_code=Code.REBALANCE_IN_PROGRESS)
     return HeartbeatResponse(error_code=Code.NONE)
+
+
+def _epoch_to_reach(group: ConsumerGroup) -> int:
+    """Return the epoch that members have to reach. Since 4.3, the assignment may be older than the group."""
+    return group.assignment_epoch if group.shard.node.release.keeps_assignment_epochs else group.group_epoch
 
 
 def leave(group: ConsumerGroup, leaving: Sequence[LeaveGroupRequest.Member]) -> list[LeaveGroupResponse.Member]:

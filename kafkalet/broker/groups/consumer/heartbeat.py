@@ -292,6 +292,7 @@ class Decision:
             self.has_subscription_changed,
             self.held,
             0 if within_epochs else 1,
+            not group.shard.node.release.keeps_returned_partitions_busy,
         )
         self.after = reconcile(after, step)
         if self.after is not after and self.after != after:

@@ -34,6 +34,7 @@ class Step(NamedTuple):
     has_subscription_changed: bool
     held: ReportedPartitions | None
     epochs_per_revocation: int = 0  # 1 before 4.2, where each revocation advances the epoch by one
+    takes_back: bool = True  # whether the partitions that the member still has to give up are free for it
 
 
 def reconcile(member: ConsumerMember, step: Step) -> ConsumerMember:
@@ -94,7 +95,7 @@ def _next(member: ConsumerMember, step: Step, epoch: int) -> ConsumerMember:
             kept[topic_id] = keep
         if len(keep) < len(owned):
             revoked[topic_id] = {partition: since for partition, since in owned.items() if partition not in target}
-        returned = member.pending_revocation.get(topic_id, {})
+        returned = member.pending_revocation.get(topic_id, {}) if step.takes_back else {}
         missing = [partition for partition in target if partition not in keep]
         free = [
             partition

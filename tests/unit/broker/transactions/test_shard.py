@@ -41,9 +41,13 @@ class Log:
 store = detached(Shard.store)
 
 
+def encoded(metadata: Metadata) -> bytes:
+    return encode_value(metadata, 0)
+
+
 def started(log: Log) -> tuple[Transaction, list[Code], Shard]:
     """Start a change."""
-    shard = Shard(cast("StateLog", log), lambda: 0)
+    shard = Shard(cast("StateLog", log), encoded)
     transaction = Transaction("x", Metadata(7, 1, 1000), shard)
     codes: list[Code] = []
     store(shard, transaction, NEW).then(codes.append)
@@ -73,7 +77,7 @@ def test_failed_append_changes_nothing(error: Code, code: Code) -> None:
 
 
 def test_record_that_cannot_be_encoded_does_not_stay_pending() -> None:
-    shard = Shard(cast("StateLog", Log()), lambda: 0)
+    shard = Shard(cast("StateLog", Log()), encoded)
     transaction = Transaction("x" * 40_000, Metadata(7, 1, 1000), shard)
     with pytest.raises(struct.error):
         store(shard, transaction, NEW)
@@ -88,7 +92,7 @@ def test_replication_timeout_changes_nothing() -> None:
 
 
 def test_failed_append_that_is_retried_stays_pending() -> None:
-    shard = Shard(cast("StateLog", Log(Code.NOT_ENOUGH_REPLICAS)), lambda: 0)
+    shard = Shard(cast("StateLog", Log(Code.NOT_ENOUGH_REPLICAS)), encoded)
     transaction = Transaction("x", Metadata(7, 1, 1000), shard)
     store(shard, transaction, NEW, stays_pending=lambda code: True)
     assert transaction.pending is State.ONGOING
@@ -116,14 +120,14 @@ def test_last_record_of_key_is_loaded(log: StateLog) -> None:
         [StateRecord(encode_key("x"), encode_value(older, 0)), StateRecord(encode_key("y"), encode_value(NEW, 1))]
     )
     log.append([StateRecord(encode_key("x"), encode_value(NEW, 0)), StateRecord(encode_key("y"), None)])
-    shard = Shard(log, lambda: 0)
+    shard = Shard(log, encoded)
     shard.load()
     assert {name: each.metadata for name, each in shard.transactions.items()} == {"x": NEW}
 
 
 def test_undecodable_record_is_skipped_with_log_line(log: StateLog, caplog: pytest.LogCaptureFixture) -> None:
     log.append([StateRecord(encode_key("x"), b"\0\x63"), StateRecord(encode_key("y"), encode_value(NEW, 0))])
-    shard = Shard(log, lambda: 0)
+    shard = Shard(log, encoded)
     with caplog.at_level(logging.ERROR):
         shard.load()
     assert list(shard.transactions) == ["y"]
@@ -131,7 +135,7 @@ def test_undecodable_record_is_skipped_with_log_line(log: StateLog, caplog: pyte
 
 
 def test_idle_transactions_have_no_pending_change() -> None:
-    shard = Shard(cast("StateLog", Log()), lambda: 0)
+    shard = Shard(cast("StateLog", Log()), encoded)
     for name, state in (("a", State.ONGOING), ("b", State.EMPTY), ("c", State.ONGOING)):
         shard.transactions[name] = Transaction(name, Metadata(1, 1, 1, state), shard)
     shard.transactions["c"].pending = State.ONGOING

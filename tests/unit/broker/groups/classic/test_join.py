@@ -170,8 +170,8 @@ def test_rejoining_member_changes_its_session_timeout(group: Acting) -> None:
     assert group.state == "Empty"
 
 
-def test_until_3_3_rejoining_member_keeps_its_timeouts() -> None:
-    stage = Stage(1, version="3.3", **ONE_PARTITION)
+def test_until_3_2_rejoining_member_keeps_its_timeouts() -> None:
+    stage = Stage(1, version="3.2", **ONE_PARTITION)
     group = Acting(stage)
     member, _ = group.enter()
     group.join(member, protocols=OTHER, session_timeout_ms=6000)
