@@ -58,10 +58,15 @@ public final class Cluster implements AutoCloseable {
         "remote.log.metadata.manager.class.name", "kafka.metrics.reporters", "ssl.engine.factory.class",
         "sasl.server.callback.handler.class", "security.providers");
 
+    private static final List<String> SERVED = List.of("org.apache.kafka.metadata.authorizer.", "org.apache.kafka.common.replica.",
+        "org.apache.kafka.common.security.oauthbearer.");
     private static final ConfigEntry.ConfigSource[] DYNAMIC = {ConfigEntry.ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG,
         ConfigEntry.ConfigSource.DYNAMIC_BROKER_CONFIG};
 
     private static final String BUILDER = "principal.builder.class";
+    /** What the principal builders of tests do, as values of ssl.principal.mapping.rules. */
+    private static final Map<String, String> RULES = Map.of("kafka.api.SslEndToEndAuthorizationTest$TestPrincipalBuilder",
+        "RULE:^O=A server,CN=.*$/server/,RULE:^O=A .*,CN=super-user$/server/,DEFAULT");
     private static final int STOP_MS = 500;
     private static final String ADMIN = "org.apache.kafka.common.security.plain.PlainLoginModule required username=\""
         + JaasUtils.KAFKA_PLAIN_ADMIN + "\" password=\"" + JaasUtils.KAFKA_PLAIN_ADMIN_PASSWORD + "\";";
@@ -121,18 +126,37 @@ public final class Cluster implements AutoCloseable {
 
     public void start() {
         if (kafkalet != null) return;
-        for (String plugin : PLUGINS) {
-            String value = properties.getOrDefault(plugin, "");
-            if (!value.isEmpty() && !value.startsWith("org.apache.kafka.metadata.authorizer.")
-                    && !value.startsWith("org.apache.kafka.common.replica.") && value.contains("."))
-                throw new Internals("plugin " + plugin);
-        }
+        checkPlugins();
         Map<String, String> passed = new TreeMap<>(properties);
         passed.putIfAbsent("listener.security.protocol.map", DEFAULT_PROTOCOLS);
         passed.keySet().removeAll(NOT_PASSED);
+        List<String> options = listeners(passed);
+        List<Path> data = IntStream.range(0, disks).mapToObj(disk -> directory.resolve("disk" + disk)).toList();
+        format(data.get(0));
+        Stores.toPem(passed, directory);
+        kafkalet = new Kafkalet(directory, options, data, features(), passed, own);
+        elections = new UncleanElections(kafkalet);
+        metrics = new AuthenticationMetrics(kafkalet);
+        own.keySet().forEach(id -> port(id, listener));
+        if (!users.isEmpty()) createUsers();
+    }
+
+    /** Throws {@link Internals} if a property names a Java class, except those of Kafka that kafkalet has. */
+    private void checkPlugins() {
+        properties.forEach((name, value) -> {
+            boolean isClass = PLUGINS.stream().anyMatch(name::endsWith) && value.contains(".");
+            if (isClass && SERVED.stream().noneMatch(value::startsWith)) throw new Internals("plugin " + name);
+        });
+    }
+
+    /** Adds a listener to those of the test. Returns the options that make them, and changes the properties about them. */
+    private List<String> listeners(Map<String, String> passed) {
+        List<String> options = new ArrayList<>();
         String controllers = properties.getOrDefault("controller.listener.names", "CONTROLLER");
         List<String> addresses = new ArrayList<>(Arrays.stream(properties.get("listeners").split(",")).map(String::strip)
             .filter(address -> !List.of(controllers.split(",")).contains(address.split(":")[0])).toList());
+        advertise(passed);
+        own.values().forEach(Cluster::advertise);
         if (passed.containsKey("advertised.listeners") || own.values().stream().anyMatch(values -> values.containsKey("advertised.listeners"))) {
             portOfFirst = freePorts(own.size());  // the control API has only the addresses that are advertised
             addresses.replaceAll(address -> address.replaceAll(":0$", ":" + portOfFirst));
@@ -142,19 +166,15 @@ public final class Cluster implements AutoCloseable {
         passed.merge("super.users", "User:" + OWN.value(), (users, more) -> users + ";" + more);
         passed.put("listener.name.kafkalet.sasl.enabled.mechanisms", "PLAIN");
         passed.put("listener.name.kafkalet.plain.sasl.jaas.config", OWN_USER.replace(";", " user_KAFKALET=\"KAFKALET\";"));
-        advertise(passed);
-        own.values().forEach(Cluster::advertise);
-        List<String> options = new ArrayList<>();
+        String builder = passed.getOrDefault(BUILDER, "");
         addresses.replaceAll(address -> withPrincipals(address, passed, options));
         addresses.forEach(address -> options.addAll(List.of("--listen", address)));
-        List<Path> data = IntStream.range(0, disks).mapToObj(disk -> directory.resolve("disk" + disk)).toList();
-        format(data.get(0));
-        Stores.toPem(passed, directory);
-        kafkalet = new Kafkalet(directory, options, data, features(), passed, own);
-        elections = new UncleanElections(kafkalet);
-        metrics = new AuthenticationMetrics(kafkalet);
-        own.keySet().forEach(id -> port(id, listener));
-        if (!users.isEmpty()) createUsers();
+        if (builder.contains(".") && passed.containsKey("ssl.keystore.location")) {
+            if (!RULES.containsKey(builder)) throw new Internals("plugin " + BUILDER);
+            passed.put("ssl.principal.mapping.rules", RULES.get(builder));
+        }
+        passed.remove(BUILDER);
+        return options;
     }
 
     /** Adds the listener beside those of the test to the advertised ones. */
@@ -373,11 +393,11 @@ public final class Cluster implements AutoCloseable {
 
     @Override
     public void close() {
+        principals.forEach(Principals::close);
         if (kafkalet == null) return;
         if (admin != null) admin.close(Duration.ZERO);
         elections.close();
         metrics.close();
-        principals.forEach(Principals::close);
         kafkalet.close();
     }
 }
