@@ -45,12 +45,7 @@ CHANGING = frozenset(
         Api.WRITE_TXN_MARKERS,
     }
 )
-_UNSERVED = frozenset(
-    {
-        *(Api.ADD_RAFT_VOTER, Api.REMOVE_RAFT_VOTER, Api.UNREGISTER_CONTROLLER, Api.STREAMS_GROUP_DESCRIBE),
-        *(Api.STREAMS_GROUP_HEARTBEAT, Api.STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE),
-    }
-)
+_UNSERVED = frozenset({Api.ADD_RAFT_VOTER, Api.REMOVE_RAFT_VOTER, Api.UNREGISTER_CONTROLLER})
 SERVED = frozenset(api for api in Api if api.client_facing) - _UNSERVED
 """All APIs with a handler. A broker advertises only those of the release it emulates."""
 

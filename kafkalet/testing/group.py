@@ -580,14 +580,16 @@ def _has_assigned_all(shard: Shard, group: BrokerGroup) -> bool:
 
 def members_of(shard: Shard, group: BrokerGroup | None) -> list[Member | ShareMember]:
     """Return the members of a group."""
-    return [] if group is None else [_member(member, shard.node.metadata) for member in group.members]
+    return [] if group is None else [_member(member, group, shard.node.metadata) for member in group.members]
 
 
-def _member(member: BrokerMember, metadata: MetadataImage) -> Member | ShareMember:
+def _member(member: BrokerMember, group: BrokerGroup, metadata: MetadataImage) -> Member | ShareMember:
     from kafkalet.broker.groups.classic.consumer_protocol import Malformed, read_assignment
     from kafkalet.broker.groups.classic.members import ClassicMember
     from kafkalet.broker.groups.consumer.members import ConsumerMember
     from kafkalet.broker.groups.share.members import ShareMember as BrokerShareMember
+    from kafkalet.broker.groups.streams.group import StreamsGroup
+    from kafkalet.broker.groups.streams.members import StreamsMember
 
     known = member.member_id, member.client_id, member.client_host.lstrip("/")
     if isinstance(member, BrokerShareMember):
@@ -599,6 +601,14 @@ def _member(member: BrokerMember, metadata: MetadataImage) -> Member | ShareMemb
                 places.update((of.topic, index) for index in of.partitions)
         except Malformed:
             pass  # a member of another protocol, such as that of Kafka Connect
+    elif isinstance(member, StreamsMember):
+        assert isinstance(group, StreamsGroup)
+        tasks = member.assigned.active
+        places = {
+            (topic, index)
+            for topic, index in _subscribed(metadata, group)
+            if group.topology is not None and index in tasks.get(group.topology.sources[topic].subtopology_id, ())
+        }
     else:
         assert isinstance(member, ConsumerMember)
         places = _named(metadata, member.assigned)
@@ -620,10 +630,13 @@ def _subscribed(metadata: MetadataImage, group: BrokerGroup | None) -> set[Place
     from kafkalet.broker.groups.classic.group import ClassicGroup
     from kafkalet.broker.groups.consumer.group import ConsumerGroup
     from kafkalet.broker.groups.share.group import ShareGroup
+    from kafkalet.broker.groups.streams.group import StreamsGroup
 
     names: set[str] = set()
     if isinstance(group, ClassicGroup):
         names = group.subscribed_topics() or set()
+    elif isinstance(group, StreamsGroup):
+        names = set() if group.topology is None else set(group.topology.sources)
     elif isinstance(group, ConsumerGroup | ShareGroup):
         names = set(group.members.topics())
     topics = [topic for name in names if (topic := metadata.topics.get(name)) is not None]

@@ -36,12 +36,8 @@ WITH_ACLS = {
     "super.users": "User:admin",
 }
 """The properties of a broker that denies by default, with the super user admin and the user user."""
-STREAMS_GROUPS = "streams groups are not supported yet"
 LATER_APIS = {
     "AddRaftVoter": "the voters of the metadata log are fixed",
-    "StreamsGroupDescribe": STREAMS_GROUPS,
-    "StreamsGroupHeartbeat": STREAMS_GROUPS,
-    "StreamsGroupTopologyDescriptionUpdate": STREAMS_GROUPS,
     "UnregisterController": "controllers cannot be unregistered yet",
 }
 """APIs that kafkalet does not serve, with the reason. Scenarios and cases that need one of them are skipped."""

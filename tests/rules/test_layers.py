@@ -64,6 +64,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "assignors",
         "modern",  # what consumer groups and share groups have in common
         "classic share",
+        "streams",
         "consumer",  # may have classic members
     ),
     "kafkalet.broker.network": ("faults",),  # act on requests and connections, which do not know them

@@ -48,6 +48,8 @@ ELSEWHERE: dict[str, str] = {
     "broker.groups.modern.records": "broker/groups/share/test_group.py",
     "broker.groups.share.members": "broker/groups/share/test_heartbeat.py",
     "broker.groups.share.records": "broker/groups/share/test_group.py",
+    "broker.groups.streams.members": "broker/groups/streams/test_heartbeat.py",
+    "broker.groups.streams.records": "broker/groups/streams/test_group.py",
     "broker.regex.classes": "broker/regex/test_automaton.py",
     "broker.regex.syntax": "broker/regex/test_automaton.py",
     "broker.cluster.leadership": "broker/test_server.py",

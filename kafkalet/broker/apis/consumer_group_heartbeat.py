@@ -11,10 +11,9 @@ from kafkalet.broker.groups.checked_regexes import LONG_EXPRESSION
 from kafkalet.broker.groups.consumer.group import ConsumerGroup, assignors, runs_consumer_groups
 from kafkalet.broker.groups.consumer.heartbeat import Sender, heartbeat
 from kafkalet.broker.groups.consumer.leaving import leave, schedule_classic_session_timeouts
-from kafkalet.broker.groups.consumer.members import LEAVING_FOR_A_RESTART
 from kafkalet.broker.groups.consumer.migration import group_to_join
 from kafkalet.broker.groups.modern.group import existing_group, group_of
-from kafkalet.broker.groups.modern.members import JOINING, LEAVING
+from kafkalet.broker.groups.modern.members import JOINING, LEAVING, LEAVING_FOR_A_RESTART
 from kafkalet.broker.java_order import order_of_strings
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError

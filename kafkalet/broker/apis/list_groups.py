@@ -33,7 +33,7 @@ async def handle(request: ListGroupsRequest, context: Context) -> ListGroupsResp
             group_type=group.type,
         )
         for group in groups
-        if not states or (group.state.lower() if in_any_case else group.state) in states
+        if not states or _filtered_as(group.state, in_any_case=in_any_case) in states
         if not types or group.type in types
     ]
     if context.allows_on_cluster(Operation.DESCRIBE):
@@ -44,3 +44,10 @@ async def handle(request: ListGroupsRequest, context: Context) -> ListGroupsResp
             found.append(group)
         await pause()
     return ListGroupsResponse(groups=found)
+
+
+def _filtered_as(state: str, *, in_any_case: bool) -> str:
+    """Return the name of a state in filters. Kafka spells one of them differently (StreamsGroupState)."""
+    if state == "NotReady":
+        return "not_ready"
+    return state.lower() if in_any_case else state

@@ -288,6 +288,21 @@ class BrokerProperties:
     group_share_max_share_sessions = integer("group.share.max.share.sessions", 2000,
         "Maximum number of share sessions of a broker.", least=1, since=(4, 1))
 
+    # streams groups
+    group_streams_session_timeout_ms = integer("group.streams.session.timeout.ms", 45_000,
+        "Time without a heartbeat after which a member is removed from a streams group.", least=1, since=(4, 1))
+    group_streams_heartbeat_interval_ms = integer("group.streams.heartbeat.interval.ms", 5000,
+        "Heartbeat interval that the broker prescribes for members of streams groups.", least=1, since=(4, 1))
+    group_streams_max_size = integer("group.streams.max.size", MAX_INT,
+        "Maximum number of members of a streams group.", least=1, since=(4, 1))
+    group_streams_assignment_interval_ms = integer("group.streams.assignment.interval.ms", 1000,
+        "Minimum time between two target assignments of a streams group.", least=0,
+        update=Update.CLUSTER_WIDE, since=(4, 1))
+    group_streams_initial_rebalance_delay_ms = integer("group.streams.initial.rebalance.delay.ms", 3000,
+        "Time that the first rebalance of a new streams group waits for more members.", least=0, since=(4, 1))
+    group_streams_num_standby_replicas = integer("group.streams.num.standby.replicas", 0,
+        "Number of standby tasks of each stateful task of a streams group.", least=0, since=(4, 1))
+
     # quotas
     quota_window_num = integer("quota.window.num", 11,
         "Number of consecutive windows over which client quotas are measured.", least=1)
@@ -332,6 +347,9 @@ _BOUNDS_OF_GROUPS = (
             (kind, "session.timeout.ms", (3, 0), "45000", "60000"),
         )
     ),
+    ("streams", "assignment.interval.ms", (4, 1), "0", "15000"),
+    ("streams", "heartbeat.interval.ms", (4, 1), "5000", "15000"),
+    ("streams", "session.timeout.ms", (4, 1), "45000", "60000"),
     ("share", "delivery.count.limit", (4, 1), "2", "10"),
     ("share", "partition.max.record.locks", (4, 1), "100", "4000"),
     ("share", "record.lock.duration.ms", (3, 0), "15000", "60000"),
@@ -361,8 +379,11 @@ READ_AS_GIVEN: Mapping[str, Declaration] = {
             "Assignors of consumer groups. The first one is the default.", "given",
             since=(3, 0), before={(4, 0): {"default": _JAVA_ASSIGNORS}}),
         Declaration(Property("group.coordinator.rebalance.protocols", Type.LIST, "classic,consumer,streams"),
-            "Supported group protocols. Consumer groups require consumer in this list.", "given",
+            "Supported group protocols. Consumer groups require consumer in this list, streams groups require streams.",
+            "given",
             since=(3, 0), before={(4, 0): {"default": "classic"}, (4, 1): {"default": "classic,consumer"}}),
+        Declaration(Property("group.streams.rack.aware.assignment.tags", Type.LIST, ""),
+            "Client tags that members of streams groups have to set.", "given", since=(4, 4)),
         *(
             Declaration(Property(f"group.{kind}.{bound}.{name}", Type.INT, default),
                 f"{word} of the group property {kind}.{name}.", "given", since=since)

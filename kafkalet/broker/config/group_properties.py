@@ -29,7 +29,7 @@ from kafkalet.properties import (
 from kafkalet.protocol.errors import Code, KafkaError
 
 from .broker_config import BrokerConfig
-from .broker_properties import BROKER_PROPERTIES
+from .broker_properties import BROKER_PROPERTIES, READ_AS_GIVEN
 from .catalog import known_property
 from .dynamic import GROUP_KINDS
 from .entries import UNKNOWN_TYPE, Entry, Source, SynonymEntry
@@ -80,7 +80,9 @@ class GroupProperty(NamedTuple):
         return self.row.declared
 
 
-_BROKER_DEFAULTS = {row.name: row.declared.default for row in (*declarations(), *BROKER_PROPERTIES.values())}
+_BROKER_DEFAULTS = {
+    row.name: row.declared.default for row in (*declarations(), *BROKER_PROPERTIES.values(), *READ_AS_GIVEN.values())
+}
 """The defaults in the newest release, whose row is always the last row of a property."""
 
 
@@ -95,9 +97,12 @@ def _bounded(name: str, since: Version, check: Check, documentation: str = "") -
     return GroupProperty(row, broker, f"{prefix}min.{rest}", f"{prefix}max.{rest}")
 
 
-def _of_broker(name: str, type_: Type, check: Check | None = None, since: Version = (4, 2)) -> GroupProperty:
+def _of_broker(
+    name: str, type_: Type, documentation: str, check: Check | None = None, since: Version = (4, 2)
+) -> GroupProperty:
     broker = f"group.{name}"
-    return GroupProperty(Declaration(Property(name, type_, _BROKER_DEFAULTS[broker], check), since=since), broker)
+    declared = Property(name, type_, _BROKER_DEFAULTS[broker], check)
+    return GroupProperty(Declaration(declared, documentation, broker.replace(".", "_"), since=since), broker)
 
 
 def _own(
@@ -142,13 +147,19 @@ GROUP_PROPERTIES = (
         documentation="Whether the share group gets records of open and aborted transactions."),
     _own("share.renew.acknowledge.enable", Type.BOOLEAN, "true", (4, 2),
         documentation="Allows members to renew the locks of their records."),
-    _bounded("streams.session.timeout.ms", (4, 1), at_least(1)),
-    _bounded("streams.heartbeat.interval.ms", (4, 1), at_least(1)),
-    _bounded("streams.assignment.interval.ms", (4, 2), at_least(0)),
-    _of_broker("streams.num.standby.replicas", Type.INT, at_least(0), since=(4, 1)),
-    _of_broker("streams.initial.rebalance.delay.ms", Type.INT, at_least(0)),
+    _bounded("streams.session.timeout.ms", (4, 1), at_least(1),
+        "Time without a heartbeat after which a member is removed from the streams group."),
+    _bounded("streams.heartbeat.interval.ms", (4, 1), at_least(1),
+        "Heartbeat interval that the broker prescribes for members of the streams group."),
+    _bounded("streams.assignment.interval.ms", (4, 2), at_least(0),
+        "Minimum time between two target assignments of the streams group."),
+    _of_broker("streams.num.standby.replicas", Type.INT,
+        "Number of standby tasks of each stateful task.", at_least(0), (4, 1)),
+    _of_broker("streams.initial.rebalance.delay.ms", Type.INT,
+        "Time that the first rebalance of the new group waits for more members.", at_least(0)),
     _own("streams.assignor.name", Type.STRING, "sticky", (4, 4), broker="group.streams.assignors"),
-    _of_broker("streams.rack.aware.assignment.tags", Type.LIST, since=(4, 4)),
+    _of_broker("streams.rack.aware.assignment.tags", Type.LIST,
+        "Client tags that members of the group have to set.", since=(4, 4)),
     _own("errors.deadletterqueue.topic.name", Type.STRING, "", (4, 4),
         documentation="Topic for the records that cannot be delivered to the share group."),
     _own("errors.deadletterqueue.copy.record.enable", Type.BOOLEAN, "false", (4, 4),

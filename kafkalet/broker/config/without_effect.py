@@ -85,21 +85,8 @@ group.coordinator.threads                          INT      1        3.0-4.0
 group.coordinator.threads                          INT      4        4.0+
 group.share.assignors                              LIST     simple   4.1+
 group.share.max.groups                             SHORT    10       3.0-4.1
-group.streams.assignment.interval.ms               INT      1000     cluster-wide >=0 4.1+
 group.streams.assignors                            LIST     sticky   4.4+
-group.streams.heartbeat.interval.ms                INT      5000     4.1+
-group.streams.initial.rebalance.delay.ms           INT      3000     4.1+
-group.streams.max.assignment.interval.ms           INT      15000    4.1+
-group.streams.max.heartbeat.interval.ms            INT      15000    4.1+
-group.streams.max.session.timeout.ms               INT      60000    4.1+
-group.streams.max.size                             INT      2147483647 4.1+
 group.streams.max.standby.replicas                 INT      2        4.1+
-group.streams.min.assignment.interval.ms           INT      0        4.1+
-group.streams.min.heartbeat.interval.ms            INT      5000     4.1+
-group.streams.min.session.timeout.ms               INT      45000    4.1+
-group.streams.num.standby.replicas                 INT      0        4.1+
-group.streams.rack.aware.assignment.tags           LIST     ''       4.4+
-group.streams.session.timeout.ms                   INT      45000    4.1+
 group.streams.topology.description.plugin.class    CLASS    null     4.4+
 offsets.commit.required.acks                       SHORT    -1       0-4.0
 offsets.load.buffer.size                           INT      5242880

@@ -18,6 +18,8 @@ from .offsets_records import Commit, CommittedOffset
 from .shard import Shard
 from .share.group import ShareGroup
 from .share.heartbeat import leave as leave_share_group
+from .streams.group import StreamsGroup
+from .streams.heartbeat import fence as fence_streams_member
 
 
 def evict(group: Group, member_id: str) -> None:
@@ -29,6 +31,8 @@ def evict(group: Group, member_id: str) -> None:
         fence(group, [group.member(member_id)])
     elif isinstance(group, ShareGroup):
         leave_share_group(group, member_id)
+    elif isinstance(group, StreamsGroup):
+        fence_streams_member(group, group.member(member_id))
     else:
         _classic(group).evict(member_id)
 
@@ -39,9 +43,9 @@ def rebalance(group: Group) -> None:
     A classic group lets all members join again. Any other group enters a new epoch, for which the next heartbeat
     computes a target assignment.
     """
-    if isinstance(group, ConsumerGroup | ShareGroup):
+    if isinstance(group, ConsumerGroup | ShareGroup | StreamsGroup):
         if group.group_epoch <= group.assignment_epoch:
-            group.commit(group.enter_epoch(group.group_epoch + 1, group.members.topics()))
+            group.commit(group.enter_epoch(group.group_epoch + 1, group.subscribed_topics))
     else:
         _classic(group).force_rebalance()
 

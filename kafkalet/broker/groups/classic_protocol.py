@@ -1,7 +1,8 @@
 """Requests of the classic protocol (JoinGroup, SyncGroup, Heartbeat, LeaveGroup) for all kinds of groups.
 
 A classic group handles them itself. A consumer group accepts them from classic members while it is being migrated to
-the consumer protocol (consumer/classic_members.py). A share group refuses them.
+the consumer protocol (consumer/classic_members.py). A share group refuses them, and so does a streams group, unless it
+is empty.
 
 Source: org.apache.kafka.coordinator.group.GroupMetadataManager.classicGroupJoin, classicGroupSync,
 classicGroupHeartbeat, classicGroupLeave.
@@ -16,20 +17,41 @@ from kafkalet.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroup
 from kafkalet.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from kafkalet.tasks.delayed import Delayed
 
-from .classic.group import ClassicGroup
+from .classic.group import ClassicGroup, new_classic_group
 from .classic.join import join as join_classic_group
 from .consumer import classic_members
 from .consumer.group import ConsumerGroup
 from .group import Caller, Group
+from .streams.group import StreamsGroup
 
 
 def join(group: Group, request: JoinGroupRequest, caller: Caller) -> JoinGroupResponse | Delayed[JoinGroupResponse]:
     """Add a member to the group, or let a member rejoin. Raises KafkaError."""
+    if isinstance(group, ConsumerGroup | StreamsGroup) and group.is_empty:
+        return _become_classic(group, request, caller)
     if isinstance(group, ConsumerGroup):
         return classic_members.join(group, request, caller)
     if not isinstance(group, ClassicGroup):
         raise KafkaError(Code.INCONSISTENT_GROUP_PROTOCOL)
     return join_classic_group(group, request, caller)
+
+
+def _become_classic(
+    group: ConsumerGroup | StreamsGroup, request: JoinGroupRequest, caller: Caller
+) -> JoinGroupResponse | Delayed[JoinGroupResponse]:
+    """Convert an empty group to a classic group, then let the client join it.
+
+    A join with a member id fails. In that case the group is dropped from memory but, as in Kafka, no tombstones are
+    written.
+    """
+    shard = group.shard
+    if request.member_id:
+        group.close()
+        del shard.groups[group.group_id]
+        raise KafkaError(Code.UNKNOWN_MEMBER_ID)
+    shard.append(group.tombstones())
+    group.close()
+    return join_classic_group(new_classic_group(shard, group.group_id), request, caller)
 
 
 def sync(group: Group, request: SyncGroupRequest) -> SyncGroupResponse | Delayed[SyncGroupResponse]:

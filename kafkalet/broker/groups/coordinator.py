@@ -28,6 +28,8 @@ from .recent_lookups import RecentLookups
 from .shard import Shard
 from .share.group import ShareGroup, forget_deleted_topics
 from .share.heartbeat import fence as fence_share_members
+from .streams.group import StreamsGroup
+from .streams.heartbeat import fence as fence_streams_member
 
 FOUND_GROUPS = 10_000
 LONGEST_REMEMBERED = 255
@@ -51,6 +53,8 @@ class GroupCoordinator:
         self._expiration = PeriodicRunner(node.clock)
         self.lookups = RecentLookups(node.real_clock)
         self.regexes = CheckedRegexes()
+        self.topic_failures: dict[str, tuple[str | None, int]] = {}
+        """Why internal topics of streams groups could not be created, and until when they are not tried again."""
 
     def loaded(self) -> dict[int, int]:
         return {index: shard.log.leader_epoch for index, shard in self._shards.items()}
@@ -131,6 +135,9 @@ class GroupCoordinator:
                     fence(group, list(group.members))
                 elif isinstance(group, ShareGroup):
                     fence_share_members(group, list(group.members))
+                elif isinstance(group, StreamsGroup):
+                    for member in list(group.members):
+                        fence_streams_member(group, member)
                 elif isinstance(group, ClassicGroup) and not group.is_empty:
                     group.leave(
                         [

@@ -8,6 +8,7 @@ The version of a record's key determines which module replays it; the same modul
             3-8    consumer group (KIP-848)     consumer
             10-15  share group (KIP-932)        share
             16     regular expression           consumer
+            17-23  streams group (KIP-1071)     streams
 
 As in Kafka, records of an unknown kind are skipped, because a later release may have written them. Records that cannot
 be decoded are also skipped, and an error is logged. Offsets in transactional batches stay pending until their marker is
@@ -38,6 +39,8 @@ from .offsets_records import KEY_VERSIONS, decode_key, decode_value
 from .shard import Shard
 from .share.group import ShareGroup
 from .share.heartbeat import schedule_session_timeout
+from .streams.group import StreamsGroup
+from .streams.heartbeat import schedule_all_timeouts as schedule_streams_timeouts
 
 _LOG = logging.getLogger(__name__)
 
@@ -57,7 +60,11 @@ def _replay_offset(shard: Shard, version: int, key: bytes, value: bytes | None, 
 _REPLAYS: dict[int, Replay] = {
     **dict.fromkeys(KEY_VERSIONS, _replay_offset),
     CLASSIC_KEY_VERSION: replay_classic,
-    **{version: partial(replay_modern, kind) for kind in (ConsumerGroup, ShareGroup) for version in kind.record_types},
+    **{
+        version: partial(replay_modern, kind)
+        for kind in (ConsumerGroup, ShareGroup, StreamsGroup)
+        for version in kind.record_types
+    },
 }
 """The replay functions, keyed by key version."""
 
@@ -79,6 +86,8 @@ def load(shard: Shard) -> Shard:
         elif isinstance(group, ShareGroup):
             for member in group.members:
                 schedule_session_timeout(group, member.member_id)
+        elif isinstance(group, StreamsGroup):
+            schedule_streams_timeouts(group)
         elif isinstance(group, ClassicGroup):
             group.resume()
     return shard

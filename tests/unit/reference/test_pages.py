@@ -21,7 +21,7 @@ def test_part_is_replaced_and_text_around_it_is_kept() -> None:
     text = "one\n<!-- generated: not-served -->\nold\n<!-- end -->\ntwo\n"
     new = up_to_date(text)
     assert (new[:4], new[-5:]) == ("one\n", "\ntwo\n")
-    assert "StreamsGroupHeartbeat" in new
+    assert "UnregisterController" in new
     assert "old" not in new
     assert up_to_date(new) == new
 

@@ -18,8 +18,6 @@ from kafkalet.broker.groups.classic.consumer_protocol import (
     version_of,
     write_assignment,
 )
-from kafkalet.broker.groups.classic.group import new_classic_group
-from kafkalet.broker.groups.classic.join import join as join_classic_group
 from kafkalet.broker.groups.group import Caller
 from kafkalet.broker.groups.modern.records import Change
 from kafkalet.broker.groups.modern.timers import Wait
@@ -34,7 +32,7 @@ from kafkalet.tasks.delayed import Delayed
 
 from .group import ConsumerGroup
 from .heartbeat import Decision, check_group_size, replace_static_member
-from .leaving import fence, fence_missing, schedule_session_timeout, static_member
+from .leaving import fence, fence_missing, schedule_session_timeout
 from .members import NOT_HELD, ClassicProtocols, ConsumerMember, MemberState, new_member_id
 from .migration import can_downgrade_with, downgrade, may_migrate
 
@@ -45,8 +43,6 @@ Joined = JoinGroupResponse | Delayed[JoinGroupResponse]
 
 def join(group: ConsumerGroup, request: JoinGroupRequest, caller: Caller) -> Joined:
     """Add a classic member to the group, or let an existing one take its next reconciliation step."""
-    if group.is_empty:
-        return _become_classic(group, request, caller)
     try:
         return _join(group, request, caller)
     except KafkaError as error:
@@ -165,22 +161,6 @@ def leave(group: ConsumerGroup, leaving: Sequence[LeaveGroupRequest.Member]) -> 
 # Joining
 
 
-def _become_classic(group: ConsumerGroup, request: JoinGroupRequest, caller: Caller) -> Joined:
-    """Convert an empty consumer group to a classic group, then let the client join it.
-
-    A join with a member id fails. In that case the group is dropped from memory but, as in Kafka, no tombstones are
-    written.
-    """
-    shard = group.shard
-    if request.member_id:
-        group.close()
-        del shard.groups[group.group_id]
-        raise KafkaError(Code.UNKNOWN_MEMBER_ID)
-    shard.append(group.tombstones())
-    group.close()
-    return join_classic_group(new_classic_group(shard, group.group_id), request, caller)
-
-
 def _has_common_protocol(group: ConsumerGroup, protocols: dict[str, bytes]) -> bool:
     """Return whether one of these protocols is supported by all classic members."""
     members = group.members
@@ -195,7 +175,7 @@ def _member(group: ConsumerGroup, request: JoinGroupRequest, member_id: str) -> 
     if request.group_instance_id is None:
         return group.members.get(member_id) or ConsumerMember(member_id), []
     if request.member_id:
-        return static_member(group, member_id, request.group_instance_id), []
+        return group.static_member(member_id, request.group_instance_id), []
     former = group.members.static(request.group_instance_id)
     if former is None:
         return ConsumerMember(member_id), []
@@ -279,7 +259,7 @@ def _answer(code: Code, member_id: str, generation: int = -1, protocol: str | No
 
 
 def _known(group: ConsumerGroup, member_id: str, instance_id: str | None) -> ConsumerMember:
-    return group.member(member_id) if instance_id is None else static_member(group, member_id, instance_id)
+    return group.member(member_id) if instance_id is None else group.static_member(member_id, instance_id)
 
 
 def _leaving(group: ConsumerGroup, member_id: str, instance_id: str | None) -> ConsumerMember:

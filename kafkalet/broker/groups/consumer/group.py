@@ -18,7 +18,7 @@ from kafkalet.broker.config.release import Release
 from kafkalet.broker.groups.assignors import ASSIGNORS
 from kafkalet.broker.groups.assignors.spec import Assignment
 from kafkalet.broker.groups.group import GroupType, PartitionCheck
-from kafkalet.broker.groups.modern.group import ModernGroup
+from kafkalet.broker.groups.modern.group import SubscribedGroup, lists_protocol
 from kafkalet.broker.groups.modern.members import LEAVING
 from kafkalet.broker.groups.modern.records import Change
 from kafkalet.broker.groups.modern.topics import hash_without_racks, known_topics
@@ -39,7 +39,7 @@ CLASSIC, CONSUMER = 0, 1
 _PACKAGE = "org.apache.kafka.coordinator.group.assignor."
 
 
-class ConsumerGroup(ModernGroup[ConsumerMember]):
+class ConsumerGroup(SubscribedGroup[ConsumerMember]):
     """A group of the consumer protocol, which can have classic members while it is migrated."""
 
     type = GroupType.CONSUMER
@@ -102,19 +102,19 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
     @property
     def session_timeout_ms(self) -> int:
         config = self.shard.node.config
-        return self.duration_ms("consumer.session.timeout.ms", config.group_consumer_session_timeout_ms)
+        return self.own_number("consumer.session.timeout.ms", config.group_consumer_session_timeout_ms)
 
     @property
     def heartbeat_interval_ms(self) -> int:
         config = self.shard.node.config
-        return self.duration_ms("consumer.heartbeat.interval.ms", config.group_consumer_heartbeat_interval_ms)
+        return self.own_number("consumer.heartbeat.interval.ms", config.group_consumer_heartbeat_interval_ms)
 
     @property
     def assignment_interval_ms(self) -> int:
         node = self.shard.node
         if not node.release.keeps_assignment_epochs:
             return 0
-        return self.duration_ms("consumer.assignment.interval.ms", node.config.group_consumer_assignment_interval_ms)
+        return self.own_number("consumer.assignment.interval.ms", node.config.group_consumer_assignment_interval_ms)
 
     # Epochs
 
@@ -372,11 +372,6 @@ def runs_consumer_groups(node: Node) -> bool:
     This depends on `group.coordinator.rebalance.protocols` and, in releases that have it, on the feature
     `group.version`.
     """
-    given = node.config.given().get("group.coordinator.rebalance.protocols")
-    if not node.release.runs_consumer_groups:
-        return given is not None and "consumer" in _words(given)
-    return (given is None or "consumer" in _words(given)) and node.feature_level("group.version") >= 1
-
-
-def _words(text: str) -> list[str]:
-    return [word.strip().lower() for word in text.split(",")]
+    is_released = node.release.runs_consumer_groups
+    is_listed = lists_protocol(node, "consumer", default=is_released)
+    return is_listed and (not is_released or node.feature_level("group.version") >= 1)

@@ -19,13 +19,13 @@ from kafkalet.broker.cluster.state_log import StateRecord
 from kafkalet.broker.groups.assignors import ASSIGNORS
 from kafkalet.broker.groups.assignors.spec import Assignment, MemberSpec, Spec, are_same
 from kafkalet.broker.groups.group import TopicCheck
+from kafkalet.broker.groups.modern.group import check_released, fenced_epoch
 from kafkalet.broker.groups.modern.members import JOINING
 from kafkalet.broker.groups.modern.records import Change
 from kafkalet.broker.groups.modern.timers import Wait
 from kafkalet.broker.groups.modern.topics import topic_ids
 from kafkalet.broker.java_order import order_of_strings
 from kafkalet.broker.quoting import quoted
-from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
@@ -34,8 +34,8 @@ from kafkalet.protocol.messages.consumer_group_heartbeat import (
 
 from . import records
 from .group import ConsumerGroup, assignors
-from .leaving import schedule_rebalance_timeout, schedule_session_timeout, static_member
-from .members import LEAVING_FOR_A_RESTART, ConsumerMember, MemberState, Owned, Preview, new_member_id, wanted_names
+from .leaving import schedule_rebalance_timeout, schedule_session_timeout
+from .members import ConsumerMember, MemberState, Owned, Preview, new_member_id, wanted_names
 from .reconciliation import ReportedPartitions, Step, reconcile
 from .regexes import RegexStatus, resolve_later, update_regexes
 
@@ -97,11 +97,7 @@ def check_group_size(group: ConsumerGroup, member_id: str, instance_id: str | No
     """Raise GROUP_MAX_SIZE_REACHED if the member is not in the group yet and the group is full."""
     if group.shard.node.release.rebalances_for_another_assignor and group.members.static(instance_id) is not None:
         return
-    most = group.shard.node.config.group_consumer_max_size
-    if len(group.members) >= most and (not member_id or member_id not in group.members):
-        raise KafkaError(
-            Code.GROUP_MAX_SIZE_REACHED, f"The consumer group has reached its maximum capacity of {most} members."
-        )
+    group.check_has_room(member_id, group.shard.node.config.group_consumer_max_size)
 
 
 def _find_member(
@@ -117,18 +113,14 @@ def _find_member(
         _check_epoch(group, known, request.member_epoch, request.topic_partitions)
         return known, []
     if not joins:
-        known = static_member(group, member_id, instance_id)
+        known = group.static_member(member_id, instance_id)
         _check_epoch(group, known, request.member_epoch, request.topic_partitions)
         return known, []
     former = group.members.static(instance_id)
     if former is None:
         return group.members.get(member_id) or ConsumerMember(member_id), []
-    if not former.uses_classic_protocol and former.member_epoch != LEAVING_FOR_A_RESTART:
-        raise KafkaError(
-            Code.UNRELEASED_INSTANCE_ID,
-            f"Static member {member_id} with instance id {instance_id} cannot join the group because the instance id "
-            f"is owned by {former.member_id} member.",
-        )
+    if not former.uses_classic_protocol:
+        check_released(former, member_id, instance_id)
     return replace_static_member(group, former, member_id)
 
 
@@ -161,12 +153,7 @@ def _check_epoch(group: ConsumerGroup, member: ConsumerMember, epoch: int, held:
         return
     if epoch < member.member_epoch and epoch == member.previous_member_epoch and _is_subset(held, member.assigned):
         return
-    word = "greater" if epoch > member.member_epoch else "smaller"
-    raise KafkaError(
-        Code.FENCED_MEMBER_EPOCH,
-        f"The consumer group member has a {word} member epoch ({epoch}) than the one known by the group coordinator "
-        f"({member.member_epoch}). The member must abandon all its partitions and rejoin.",
-    )
+    raise fenced_epoch(group, member, epoch)
 
 
 def _is_subset(held: ReportedPartitions | None, assigned: Owned) -> bool:

@@ -12,12 +12,12 @@ Source: org.apache.kafka.coordinator.group.GroupMetadataManager.consumerGroupLea
 from collections import Counter
 from collections.abc import Sequence
 
+from kafkalet.broker.groups.modern.members import LEAVING_FOR_A_RESTART
 from kafkalet.broker.groups.modern.timers import Wait
-from kafkalet.protocol.errors import Code, KafkaError
 
 from . import records
 from .group import ConsumerGroup
-from .members import LEAVING_FOR_A_RESTART, ConsumerMember, MemberState, Preview
+from .members import ConsumerMember, MemberState, Preview
 from .migration import can_downgrade_without, downgrade
 
 
@@ -28,28 +28,12 @@ def leave(group: ConsumerGroup, member_id: str, instance_id: str | None, epoch: 
     """
     if instance_id is None:
         return fence(group, [group.member(member_id)])
-    member = static_member(group, member_id, instance_id)
+    member = group.static_member(member_id, instance_id)
     if epoch != LEAVING_FOR_A_RESTART:
         return fence(group, [member])
     assigned = {topic_id: dict.fromkeys(partitions, 0) for topic_id, partitions in member.assigned.items()}
     away = member._replace(member_epoch=LEAVING_FOR_A_RESTART, assigned=assigned, pending_revocation={})
     return group.commit([records.current(group.group_id, away)])
-
-
-def static_member(group: ConsumerGroup, member_id: str, instance_id: str) -> ConsumerMember:
-    """Return the static member with this instance id.
-
-    Raises UNKNOWN_MEMBER_ID if there is none, and FENCED_INSTANCE_ID if its member id is not `member_id`.
-    """
-    member = group.members.static(instance_id)
-    if member is None:
-        raise KafkaError(Code.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
-    if member.member_id != member_id:
-        raise KafkaError(
-            Code.FENCED_INSTANCE_ID,
-            f"Static member {member_id} with instance id {instance_id} was fenced by member {member.member_id}.",
-        )
-    return member
 
 
 def fence(group: ConsumerGroup, members: Sequence[ConsumerMember]) -> int:

@@ -22,9 +22,6 @@ from kafkalet.broker.java_order import order_of_set, timeline_order
 from kafkalet.formats import uuid_text
 from kafkalet.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
-LEAVING_FOR_A_RESTART = -2
-"""The member epoch in the heartbeat with which a static member leaves, in addition to those of all groups."""
-
 Owned = dict[bytes, dict[int, int]]
 """Partitions, keyed by topic id, each with the epoch in which it was assigned."""
 
@@ -156,7 +153,6 @@ class ConsumerMembers(Members[ConsumerMember]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._static: dict[str, str] = {}
         self._epochs: dict[bytes, dict[int, int]] = {}
         self.regexes: Counter[str] = Counter()
         """For each regular expression, the number of members that subscribe with it."""
@@ -168,10 +164,6 @@ class ConsumerMembers(Members[ConsumerMember]):
         """The number of classic members that support each protocol."""
         self._assignors: Counter[str] = Counter()
 
-    def static(self, instance_id: str | None) -> ConsumerMember | None:
-        """Return the static member with this instance id, or None."""
-        return None if instance_id is None else self._members.get(self._static.get(instance_id, ""))
-
     # Changes
 
     def count(self, member: ConsumerMember) -> None:
@@ -180,8 +172,6 @@ class ConsumerMembers(Members[ConsumerMember]):
             self.regexes[member.topic_regex] += 1
         if member.server_assignor is not None:
             self._assignors[member.server_assignor] += 1
-        if member.instance_id is not None:
-            self._static[member.instance_id] = member.member_id
         if member.classic is not None:
             self.classic += 1
             self.classic_protocols.update(name for name, _ in member.classic.protocols)
@@ -195,8 +185,6 @@ class ConsumerMembers(Members[ConsumerMember]):
             subtract(self.regexes, [member.topic_regex])
         if member.server_assignor is not None:
             subtract(self._assignors, [member.server_assignor])
-        if member.instance_id is not None and self._static.get(member.instance_id) == member.member_id:
-            del self._static[member.instance_id]
         if member.classic is not None:
             self.classic -= 1
             subtract(self.classic_protocols, (name for name, _ in member.classic.protocols))

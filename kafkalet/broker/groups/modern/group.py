@@ -13,9 +13,10 @@ org.apache.kafka.coordinator.group.GroupMetadataManager.
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Generic, Protocol, TypeVar, cast
 
+from kafkalet.broker.cluster.node import Node
 from kafkalet.broker.cluster.state_log import StateRecord
 from kafkalet.broker.groups.assignors.spec import Assignment
 from kafkalet.broker.groups.group import Group, GroupType
@@ -26,7 +27,7 @@ from kafkalet.properties import whole_number
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.batch import Batch
 
-from .members import Members, ModernMember
+from .members import LEAVING_FOR_A_RESTART, Members, ModernMember
 from .records import Change, RecordTypes
 from .timers import MemberTimers
 from .topics import hash_without_racks, known_topics, metadata_hash
@@ -86,9 +87,11 @@ class ModernGroup(ABC, Generic[MemberT]):
         """The version of the cluster metadata from which the metadata hash was computed."""
         self.assignment_epoch = self.group_epoch
         self.assignment_timestamp_ms = 0
-        self.target: dict[str, Assignment] = {}
-        self.assigned: dict[bytes, dict[int, str]] = {}
-        """For each topic id and partition, a member whose target assignment contains the partition."""
+
+    @property
+    @abstractmethod
+    def subscribed_topics(self) -> Collection[str]:
+        """The topics whose metadata the metadata hash covers."""
 
     @property
     @abstractmethod
@@ -110,8 +113,28 @@ class ModernGroup(ABC, Generic[MemberT]):
             raise KafkaError(Code.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {self.group_id}.")
         return member
 
-    def is_subscribed_to(self, topic: str) -> bool:
-        return topic in self.members.topics()
+    def static_member(self, member_id: str, instance_id: str) -> MemberT:
+        """Return the static member with this instance id.
+
+        Raises UNKNOWN_MEMBER_ID if there is none, and FENCED_INSTANCE_ID if its member id is not `member_id`.
+        """
+        member = self.members.static(instance_id)
+        if member is None:
+            raise KafkaError(Code.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
+        if member.member_id != member_id:
+            raise KafkaError(
+                Code.FENCED_INSTANCE_ID,
+                f"Static member {member_id} with instance id {instance_id} was fenced by member {member.member_id}.",
+            )
+        return member
+
+    def check_has_room(self, member_id: str, most: int) -> None:
+        """Raise GROUP_MAX_SIZE_REACHED if the member is not in the group yet and the group is full."""
+        if len(self.members) >= most and member_id not in self.members:
+            raise KafkaError(
+                Code.GROUP_MAX_SIZE_REACHED,
+                f"The {self.type} group has reached its maximum capacity of {most} members.",
+            )
 
     def check_delete(self) -> None:
         if not self.is_empty:
@@ -133,7 +156,7 @@ class ModernGroup(ABC, Generic[MemberT]):
         metadata, since = self.shard.node.metadata, self.metadata_version
         if since in (metadata.version, NEVER_READ):
             return since == NEVER_READ
-        return any(metadata.may_have_changed(name, since) for name in self.members.topics())
+        return any(metadata.may_have_changed(name, since) for name in self.subscribed_topics)
 
     def hash_of(self, names: Iterable[str]) -> int:
         """Return a hash of the metadata of these topics (ModernGroup.computeMetadataHash)."""
@@ -156,8 +179,8 @@ class ModernGroup(ABC, Generic[MemberT]):
             return False
         return True
 
-    def duration_ms(self, name: str, default: int) -> int:
-        """Return a duration from the configuration of the group, or `default` if the group does not set it."""
+    def own_number(self, name: str, default: int) -> int:
+        """Return a number from the configuration of the group, or `default` if the group does not set it."""
         own = self.shard.node.metadata.group_config.get(self.group_id)
         value = whole_number(own[name].strip()) if own and name in own else None
         return default if value is None else value
@@ -201,6 +224,23 @@ class ModernGroup(ABC, Generic[MemberT]):
         else:
             self.assignment_epoch, self.assignment_timestamp_ms = value.assignment_epoch, value.assignment_timestamp
 
+
+class SubscribedGroup(ModernGroup[MemberT]):
+    """A group whose members subscribe to topics and whose target assignment contains their partitions."""
+
+    def __init__(self, shard: Shard, group_id: str) -> None:
+        super().__init__(shard, group_id)
+        self.target: dict[str, Assignment] = {}
+        self.assigned: dict[bytes, dict[int, str]] = {}
+        """For each topic id and partition, a member whose target assignment contains the partition."""
+
+    @property
+    def subscribed_topics(self) -> Collection[str]:
+        return self.members.topics()
+
+    def is_subscribed_to(self, topic: str) -> bool:
+        return topic in self.subscribed_topics
+
     def replay_target(self, member_id: str, value: TargetValue | None) -> None:
         """Replace the target assignment of a member, or remove it if there is none."""
         for topic_id, partitions in self.target.pop(member_id, {}).items():
@@ -217,6 +257,26 @@ class ModernGroup(ABC, Generic[MemberT]):
 
 
 GroupT = TypeVar("GroupT", bound=ModernGroup[Any])
+
+
+def check_released(member: ModernMember, member_id: str, instance_id: str) -> None:
+    """Raise UNRELEASED_INSTANCE_ID unless a static member, which another one is to replace, has left for a restart."""
+    if member.member_epoch != LEAVING_FOR_A_RESTART:
+        raise KafkaError(
+            Code.UNRELEASED_INSTANCE_ID,
+            f"Static member {member_id} with instance id {instance_id} cannot join the group because the instance id "
+            f"is owned by {member.member_id} member.",
+        )
+
+
+def fenced_epoch(group: ModernGroup[Any], member: ModernMember, epoch: int) -> KafkaError:
+    """Return the error for a heartbeat with an epoch that is not the member's."""
+    word = "greater" if epoch > member.member_epoch else "smaller"
+    return KafkaError(
+        Code.FENCED_MEMBER_EPOCH,
+        f"The {group.type} group member has a {word} member epoch ({epoch}) than the one known by the group "
+        f"coordinator ({member.member_epoch}). The member must abandon all its partitions and rejoin.",
+    )
 
 
 def group_of(kind: type[GroupT], group: object, group_id: str) -> GroupT:
@@ -248,6 +308,12 @@ def replay(kind: type[GroupT], shard: Shard, version: int, key: bytes, value: by
         group = kind(shard, group_id)
         shard.groups[group_id] = group._this
     group.replay(Change(read, None if value is None else value_type.decode(value, 0, 2)))
+
+
+def lists_protocol(node: Node, name: str, *, default: bool) -> bool:
+    """Return whether a group protocol is in `group.coordinator.rebalance.protocols`, or `default` if it is not set."""
+    given = node.config.given().get("group.coordinator.rebalance.protocols")
+    return default if given is None else name in [word.strip().lower() for word in given.split(",")]
 
 
 def assignment_of(topics: Iterable[PartitionsOfTopic]) -> Assignment:

@@ -10,12 +10,15 @@ from typing import Generic, Protocol, TypeVar
 from kafkalet.broker.groups.group import Member
 from kafkalet.broker.java_order import TimelineMap
 
-JOINING, LEAVING = 0, -1
-"""Member epochs that have a special meaning in heartbeats."""
+JOINING, LEAVING, LEAVING_FOR_A_RESTART = 0, -1, -2
+"""Member epochs that have a special meaning in heartbeats. Share groups have no static members, which restart."""
 
 
 class ModernMember(Member, Protocol):
     """A member, which is immutable: a change creates a new one."""
+
+    @property
+    def member_epoch(self) -> int: ...
 
     @property
     def topic_names(self) -> frozenset[str]: ...
@@ -29,6 +32,7 @@ class Members(Generic[M]):
 
     def __init__(self) -> None:
         self._members: TimelineMap[M] = TimelineMap()
+        self._static: dict[str, str] = {}
         self.names: Counter[str] = Counter()
         """For each topic, the number of members that subscribe to it by name."""
 
@@ -43,6 +47,10 @@ class Members(Generic[M]):
 
     def get(self, member_id: str) -> M | None:
         return self._members.get(member_id)
+
+    def static(self, instance_id: str | None) -> M | None:
+        """Return the static member with this instance id, or None."""
+        return None if instance_id is None else self._members.get(self._static.get(instance_id, ""))
 
     def in_order(self) -> list[str]:
         """Return the member ids in the iteration order of Kafka's TimelineHashMap."""
@@ -78,10 +86,14 @@ class Members(Generic[M]):
     def count(self, member: M) -> None:
         """Add a new member to all totals."""
         self.names.update(member.topic_names)
+        if member.instance_id is not None:
+            self._static[member.instance_id] = member.member_id
 
     def uncount(self, member: M) -> None:
         """Remove a former member from all totals."""
         subtract(self.names, member.topic_names)
+        if member.instance_id is not None and self._static.get(member.instance_id) == member.member_id:
+            del self._static[member.instance_id]
 
 
 def subtract(counter: Counter[str], keys: Iterable[str]) -> None:

@@ -13,10 +13,11 @@ from kafkalet.clock import Clock, Timer
 
 
 class Wait(Enum):
-    """The event that a timeout waits for. Share groups use only SESSION; the last two apply only to classic members."""
+    """The event that a timeout waits for. JOIN and SYNC apply to classic members, MEMBERS to streams groups."""
 
     SESSION = "a heartbeat"
-    REBALANCE = "revoked partitions"
+    REBALANCE = "revoked partitions or tasks"
+    MEMBERS = "members of a new group"
     JOIN = "a JoinGroup"
     SYNC = "a SyncGroup"
 

@@ -16,7 +16,7 @@ from kafkalet.broker.cluster.node import Node
 from kafkalet.broker.cluster.state_log import StateRecord
 from kafkalet.broker.groups.assignors.spec import Assignment
 from kafkalet.broker.groups.group import GroupType, PartitionCheck
-from kafkalet.broker.groups.modern.group import ModernGroup, assignment_of, group_of
+from kafkalet.broker.groups.modern.group import SubscribedGroup, assignment_of, group_of
 from kafkalet.broker.groups.modern.members import LEAVING, Members
 from kafkalet.broker.groups.modern.records import Change
 from kafkalet.broker.groups.shard import Shard
@@ -38,7 +38,7 @@ ASSIGNOR = "simple"
 DescribedMember = ShareGroupDescribeResponse.Group.Member
 
 
-class ShareGroup(ModernGroup[ShareMember]):
+class ShareGroup(SubscribedGroup[ShareMember]):
     """A share group."""
 
     type = GroupType.SHARE
@@ -87,19 +87,19 @@ class ShareGroup(ModernGroup[ShareMember]):
     @property
     def session_timeout_ms(self) -> int:
         config = self.shard.node.config
-        return self.duration_ms("share.session.timeout.ms", config.group_share_session_timeout_ms)
+        return self.own_number("share.session.timeout.ms", config.group_share_session_timeout_ms)
 
     @property
     def heartbeat_interval_ms(self) -> int:
         config = self.shard.node.config
-        return self.duration_ms("share.heartbeat.interval.ms", config.group_share_heartbeat_interval_ms)
+        return self.own_number("share.heartbeat.interval.ms", config.group_share_heartbeat_interval_ms)
 
     @property
     def assignment_interval_ms(self) -> int:
         node = self.shard.node
         if not node.release.keeps_assignment_epochs:
             return 0
-        return self.duration_ms("share.assignment.interval.ms", node.config.group_share_assignment_interval_ms)
+        return self.own_number("share.assignment.interval.ms", node.config.group_share_assignment_interval_ms)
 
     @property
     def retry_interval_ms(self) -> int:

@@ -46,7 +46,7 @@ def heartbeat(
     initialized after that record is replicated. Raises KafkaError.
     """
     joins = request.member_epoch == JOINING
-    _check_group_size(group, request.member_id)
+    group.check_has_room(request.member_id, group.shard.node.config.group_share_max_size)
     known = group.members.get(request.member_id)
     before = known or (ShareMember(request.member_id) if joins else group.member(request.member_id))
     _check_epoch(group, before, request.member_epoch)
@@ -75,15 +75,6 @@ def _response_assignment(assigned: Assignment) -> Response.Assignment:
     return Response.Assignment(
         topic_partitions=[topic(topic_id=topic_id, partitions=list(of)) for topic_id, of in assigned.items()]
     )
-
-
-def _check_group_size(group: ShareGroup, member_id: str) -> None:
-    """Raise GROUP_MAX_SIZE_REACHED if the member is not in the group yet and the group is full."""
-    most = group.shard.node.config.group_share_max_size
-    if len(group.members) >= most and member_id not in group.members:
-        raise KafkaError(
-            Code.GROUP_MAX_SIZE_REACHED, f"The share group has reached its maximum capacity of {most} members."
-        )
 
 
 def _check_epoch(group: ShareGroup, member: ShareMember, epoch: int) -> None:

@@ -9,7 +9,7 @@ from kafkalet.storage.topic_properties import TOPIC_PROPERTIES
 
 
 def test_group_property_without_effect_is_documented_as_such() -> None:
-    assert documentation_of("streams.session.timeout.ms") == NO_EFFECT
+    assert documentation_of("streams.assignor.name") == NO_EFFECT
 
 
 def test_default_for_topics_names_the_topic_property() -> None:

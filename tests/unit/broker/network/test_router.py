@@ -331,9 +331,9 @@ def test_unimplemented_api_is_logged_once_for_all_routers(caplog: pytest.LogCapt
     calls: dict[str, int] = {}
     for _ in range(2):
         router = Router(Broker(), calls)
-        with pytest.raises(CloseConnection, match="StreamsGroupHeartbeat is not served"):
-            router.route(header(88, 0), router.context(Client(), ("127.0.0.1", 1), "PLAINTEXT"), [])
-    assert calls == {"StreamsGroupHeartbeat": 2}
+        with pytest.raises(CloseConnection, match="UnregisterController is not served"):
+            router.route(header(94, 0), router.context(Client(), ("127.0.0.1", 1), "PLAINTEXT"), [])
+    assert calls == {"UnregisterController": 2}
     assert len([record for record in caplog.records if record.levelno == logging.ERROR]) == 1
 
 
