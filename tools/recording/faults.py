@@ -124,6 +124,11 @@ class Cluster:
             path = "results.0.topics"
             self.ask.request(f"{case}, sizes at {node}", "DescribeLogDirs", 1, body, conn=f"at-{node}", part=path)
 
+    def copied(self, size: int, at: int) -> None:
+        """Wait until the replica on a broker has this size."""
+        body = {"topics": [{"topic": self.topic, "partitions": [0]}]}
+        self._until("DescribeLogDirs", 1, body, "results.0.topics.0.partitions.0.partition_size", size, at)
+
     def elect(self, case: str, kind: int = 0) -> None:
         """Compare the result of an election: preferred (0) or unclean (1)."""
         body = {"election_type": kind, "topic_partitions": [{"topic": self.topic, "partitions": [0]}]}

@@ -261,11 +261,15 @@ class Leadership:
             )
         self._settle(topic, state, isr, dropped=state.adding)
 
-    def _finish_move(self, topic: TopicState, state: PartitionState) -> None:
-        """Drop the old replicas if all others are in sync (PartitionReassignmentReplicas)."""
-        staying = set(state.replicas) - set(state.removing)
-        if staying <= set(state.isr):
-            self._settle(topic, state, [node for node in state.isr if node in staying], dropped=state.removing)
+    def _maybe_finish_move(self, leader: Partition) -> None:
+        """Drop the old replicas if enough of the others are in sync (PartitionReassignmentReplicas)."""
+        state = leader.state
+        staying = set(state.replicas).difference(state.removing)
+        isr = [node for node in state.isr if node in staying]
+        lets_some_be_away = leader.release.completes_moves_without_staying_replicas
+        needed = state.adding if lets_some_be_away and len(state.adding) >= len(state.removing) else staying
+        if state.is_moving and isr and set(needed) <= set(isr):
+            self._settle(self.metadata.topics[leader.topic], state, isr, dropped=state.removing)
 
     def _settle(self, topic: TopicState, state: PartitionState, isr: list[int], dropped: list[int]) -> None:
         state.end_move(isr, dropped, alive=self.metadata.endpoints)
@@ -311,8 +315,7 @@ class Leadership:
         for follower in followers:
             copy_watermarks(leader, follower)
             leader.followers[follower.node_id].log_start_offset = follower.log.log_start_offset
-        if leader.state.is_moving:
-            self._finish_move(self.metadata.topics[leader.topic], leader.state)
+        self._maybe_finish_move(leader)
 
     def _catch_up(self, leader: Partition, follower: Partition, now_ms: int) -> None:
         """Copy the records that the follower lacks, or as many as the replication limits permit (KIP-73)."""
@@ -359,8 +362,7 @@ class Leadership:
         moved = leader.follower_has(node_id, fetch_offset, log_start_offset, self.clock.now_ms())
         if moved or self._maybe_in_sync(leader, node_id):
             self._wake(leader.topic, leader.index)
-        if leader.state.is_moving:
-            self._finish_move(self.metadata.topics[leader.topic], leader.state)
+        self._maybe_finish_move(leader)
 
     def append_as_given(self, leader: Partition, records: bytes) -> None:
         """Append entries exactly as they are to the leader, and to the followers that are neither held back nor behind.

@@ -134,6 +134,8 @@ class Release:
     caps_min_isr_at_replicas = since(3, 7, "min.insync.replicas is capped at the number of replicas (KIP-966).")
     sorts_in_sync_replicas = since(4, 0,  # observed in 4.4, not in 3.9
         "The leader reports the in-sync replicas sorted by id, not in the order in which they joined the ISR.")
+    completes_moves_without_staying_replicas = since(4, 3,
+        "A reassignment is complete when the added replicas are in sync, unless more replicas are removed than added.")
     fences_leaders_after_a_crash = since(4, 0,  # observed in 4.4, not in 3.9
         "After an unclean shutdown of its leader, a partition has no leader for one leader epoch.")
 

@@ -1,6 +1,6 @@
 """Followers lag, diverge and come back, and in-sync replicas are missing."""
 
-from kafkalet_conformance.building import ScenarioBuilder, Step, batch
+from kafkalet_conformance.building import ScenarioBuilder, Step, batch, filled
 from tools.recording.definitions import Scenarios
 from tools.recording.faults import Cluster
 
@@ -289,3 +289,91 @@ def rolling_restart(ask: ScenarioBuilder) -> None:
     cluster.epochs("at the end", leader)
     producers = {"topics": [{"name": cluster.topic, "partition_indexes": [0]}]}
     ask.request("the producer", "DescribeProducers", 0, producers, conn=f"at-{leader}")
+
+
+@scenario("KIP-455 KIP-73 ReplicationControlManager.alterPartitionReassignment", level="must")
+def throttled_reassignment_disturbed(ask: ScenarioBuilder) -> None:
+    """A throttled reassignment stays in progress while its leader stops and while its new replica pauses, and
+    completes when the limit is removed."""
+
+    def limit(rate: str | None) -> None:
+        changed = {"name": "follower.replication.throttled.rate", "config_operation": 0 if rate else 1, "value": rate}
+        resource = {"resource_type": 4, "resource_name": "3", "configs": [changed]}
+        ask.setup("IncrementalAlterConfigs", 1, {"resources": [resource], "validate_only": False}, conn="at-3")
+        ask.step("sleep", ms=500)
+
+    cluster = Cluster(ask, (2, 1), follower_replication_throttled_replicas="0:3")
+    for number in range(8):
+        cluster.written(filled(number, 900_000), at=2)
+    limit("1")
+    body = {"topics": [{"name": cluster.topic, "partition_indexes": [0]}], "timeout_ms": 30_000}
+
+    def look(case: str) -> None:
+        ask.request(f"{case}, listed", "ListPartitionReassignments", 0, body, conn="at-1")
+        cluster.state(case)
+
+    moved = [{"name": cluster.topic, "partitions": [{"partition_index": 0, "replicas": [2, 3]}]}]
+    ask.request("move", "AlterPartitionReassignments", 0, {"topics": moved, "timeout_ms": 30_000}, conn="at-1")
+    cluster.copied(900_072, at=3)
+    look("after one fetch")
+    cluster.sizes("after one fetch", 2, 3)
+    cluster.produce("meanwhile", batch(10), at=2)
+    cluster.do("stop", 2)
+    cluster.leads(1)
+    look("without its leader")
+    cluster.produce("without its leader", batch(20), at=1)
+    cluster.undo("stop", 2)
+    cluster.wait(isr_nodes=[1, 2])
+    look("its leader is back")
+    cluster.do("pause", 3)
+    cluster.wait(offline_replicas=[3])
+    look("without the new replica")
+    cluster.undo("pause", 3)
+    cluster.wait(offline_replicas=[])
+    look("the new replica is back")
+    limit(None)
+    cluster.wait(replica_nodes=[2, 3])
+    cluster.wait(isr_nodes=[2, 3])
+    cluster.leads(2)
+    look("complete")
+    cluster.log("complete", 2, 3, high_watermark=10, start=8)
+    cluster.sizes("complete", 2, 3)
+
+
+@scenario("KIP-455 PartitionReassignmentReplicas.maybeCompleteReassignment", level="must")
+def reassignment_without_a_replica(ask: ScenarioBuilder) -> None:
+    """Since 4.3, a reassignment is complete when the replicas that are added are in sync, even if one that stays is
+    away; but if it removes more replicas than it adds, it waits for all of them."""
+    added, removed = Cluster(ask, (2, 1)), Cluster(ask, (2, 3, 1), "u")
+    added.written(batch(10), at=2)
+
+    def move(cluster: Cluster) -> None:
+        moved = [{"name": cluster.topic, "partitions": [{"partition_index": 0, "replicas": [2, 3]}]}]
+        body: Step = {"topics": moved, "timeout_ms": 30_000}
+        ask.request(f"move {cluster.topic}", "AlterPartitionReassignments", 0, body, conn="at-1")
+
+    def look(case: str) -> None:
+        for cluster in (added, removed):
+            body: Step = {"topics": [{"name": cluster.topic, "partition_indexes": [0]}], "timeout_ms": 30_000}
+            ask.request(f"{case}, {cluster.topic} listed", "ListPartitionReassignments", 0, body, conn="at-1")
+            cluster.state(f"{case}, {cluster.topic}")
+
+    added.do("pause", 3)
+    added.wait(topic=removed.topic, offline_replicas=[3])
+    move(added)
+    added.do("stop", 2)
+    added.leads(1)
+    added.undo("pause", 3)
+    if ask.release < "4.3":
+        added.wait(isr_nodes=[1, 3])
+    else:
+        added.leads(3)
+    removed.wait(isr_nodes=[1, 3])
+    move(removed)
+    look("without a replica that stays")
+    added.undo("stop", 2)
+    for cluster in (added, removed):
+        cluster.wait(replica_nodes=[2, 3])
+        cluster.wait(isr_nodes=[2, 3])
+    look("it is back")
+    added.log("it is back", 2, 3, high_watermark=1)
