@@ -430,6 +430,16 @@ class Leadership:
         """Forget which followers of a deleted topic are held back, so that a new topic of this name is replicated."""
         self._held_followers = {held for held in self._held_followers if held[1] != topic}
 
+    @property
+    def leaderless(self) -> list[tuple[TopicState, PartitionState]]:
+        """The partitions without a leader."""
+        return [found for found in self.metadata.all_partitions() if found[1].leader == NO_LEADER]
+
+    def elect_unclean(self) -> None:
+        """Elect leaders, out of sync if topics allow it, of all partitions without one (maybeElectUncleanLeaders)."""
+        for topic, state in self.leaderless:
+            self.elect(topic, state)
+
     def drop_laggards(self, lag_time_max_ms: int) -> None:
         """Remove followers that have lagged for too long from the in-sync replicas (Partition.maybeShrinkIsr)."""
         oldest_ms = self.clock.now_ms() - lag_time_max_ms

@@ -10,6 +10,7 @@
     ... of log start offsets        every log.flush.start.offset.checkpoint.interval.ms
     delegation tokens               every delegation.token.expiry.check.interval.ms, if tokens are enabled: removal
     ISR shrinking                   at intervals of half of replica.lag.time.max.ms, if there are followers
+    unclean elections               every unclean.leader.election.interval.ms since 3.9, if there are followers
     throttled replication           every second, if there are throttled followers
 
 Retention takes 8 microseconds for each log. It therefore pauses for the requests of clients, except on a clock that
@@ -127,6 +128,12 @@ class PeriodicTasks:
                 lambda: self._leadership.drop_laggards(lag_ms),
                 quiet_ms=lambda: 0 if self._leadership.may_drop_laggards else math.inf,
             )
+            if config.release.version >= (3, 9):
+                every(
+                    config.unclean_leader_election_interval_ms,
+                    self._leadership.elect_unclean,
+                    quiet_ms=lambda: 0 if self._leadership.leaderless else math.inf,
+                )
             every(
                 THROTTLED_PERIOD_MS,
                 self._leadership.replicate_throttled,

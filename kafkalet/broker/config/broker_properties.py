@@ -139,6 +139,9 @@ class BrokerProperties:
         "partitions.", since=(3, 0))
     replica_lag_time_max_ms = long("replica.lag.time.max.ms", 30_000,
         "Time after which a follower that does not catch up with the leader is out of sync.")
+    unclean_leader_election_interval_ms = long("unclean.leader.election.interval.ms", 5 * MINUTE_MS,
+        "Interval at which partitions without a leader get one that is out of sync, if their topics allow it.",
+        least=1, since=(3, 9), is_hidden=True)
     replica_fetch_max_bytes = integer("replica.fetch.max.bytes", 1 << 20,
         "Maximum number of bytes that a replica copies at once, if its replication is throttled or if it is moved to "
         "another directory. It copies at least one batch.", least=0)

@@ -153,6 +153,17 @@ def test_broker_whose_marker_of_a_clean_shutdown_is_gone_is_not_eligible(three: 
     assert replicas(three) == (-1, [], [2], [2])
 
 
+def test_partition_without_a_leader_gets_one_out_of_sync_some_time_after_its_topic_allows_it(three: Wire) -> None:
+    topic = three.cluster.topic("careful").create(assignments=[[1, 2]])
+    for node in (2, 1):
+        three.cluster.broker(node).stop()
+    three.cluster.broker(2).start()
+    topic.configure({"unclean.leader.election.enable": "true"})
+    assert state(three, "careful").leader == -1
+    advance(three, 300_000)  # unclean.leader.election.interval.ms
+    assert (state(three, "careful").leader, state(three, "careful").isr) == (2, [2])
+
+
 def test_change_of_min_isr_clears_the_eligible_replicas(three: Wire) -> None:
     three.cluster.topic("two").create(config={"min.insync.replicas": "2"}, assignments=[[2, 3]])
     three.cluster.broker(3).stop()
