@@ -93,6 +93,25 @@ def test_replica_of_an_offline_broker_joins_when_the_broker_returns() -> None:
         assert ask.cluster.topic("t").log().log_end_offset == 1
 
 
+@pytest.mark.parametrize(
+    ("release", "before", "after", "replicas"),
+    [
+        ("4.2", [2, 1], [2, 3], [2, 3, 1]),
+        ("4.3", [2, 1], [2, 3], [2, 3]),
+        ("4.3", [2, 3, 1], [2, 3], [2, 3, 1]),  # more replicas are removed than added
+        ("4.3", [1], [2], [2, 1]),  # the replica to add is away
+    ],
+)
+def test_reassignment_waits_for_a_stopped_replica(
+    release: str, before: list[int], after: list[int], replicas: list[int]
+) -> None:
+    with asking(brokers=3, version=release) as ask:
+        ask.cluster.topic("t").create(assignments=[before])
+        ask.cluster.broker(2).stop()
+        move(ask, after, version=0)
+        assert state_of(ask).replicas == replicas
+
+
 def test_reassignment_can_be_cancelled() -> None:
     with asking(brokers=3) as ask:
         ask.cluster.topic("t").create(assignments=[[1, 2]])
