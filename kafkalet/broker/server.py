@@ -661,6 +661,7 @@ class Server:
         if self._faults is not None:
             self._faults.attach(node_id, broker.router)
         self.metadata.away.pop(node_id, None)
+        self.metadata.unresponsive.discard(node_id)
         node.endpoint = self._addresses.take(node_id, broker.listeners, config)
         self.metadata.endpoints[node_id] = node.endpoint
         return broker
@@ -818,6 +819,8 @@ class Server:
         self._suspend_clients(node_id, suspended=False)
 
     def _suspend_clients(self, node_id: int, *, suspended: bool) -> None:
+        (self.metadata.unresponsive.add if suspended else self.metadata.unresponsive.discard)(node_id)
+        self.metadata.revision.advance()
         for listener in self.brokers[node_id].listeners:
             listener.set_suspended(suspended)
         self.watchers.touch()

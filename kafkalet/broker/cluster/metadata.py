@@ -246,12 +246,14 @@ class MetadataImage:
         self.cluster_id = cluster_id
         self.revision = Revision()
         self.endpoints: dict[int, Endpoint] = Noting(self.revision)
-        """The running brokers.
+        """The brokers whose sessions have not ended.
 
         After UnregisterBroker, a broker is neither here nor in `away` until it is started again.
         """
         self.away: dict[int, Endpoint] = {}
         """The stopped brokers, which Kafka calls fenced."""
+        self.unresponsive: set[int] = set()
+        """The brokers that serve no clients at the moment, although their sessions may not have ended."""
         self.cordoned: set[int] = set()
         """The brokers that receive no new replicas, because all their log directories are cordoned (KIP-1066)."""
         self.topics: dict[str, TopicState] = {}
@@ -288,7 +290,7 @@ class MetadataImage:
     @property
     def controller_id(self) -> int:
         """The running broker with the lowest id, to which clients send admin requests; -1 if none is running."""
-        return min(self.endpoints, default=-1)
+        return min(self.endpoints.keys() - self.unresponsive, default=-1)
 
     @property
     def may_contain_secrets(self) -> bool:

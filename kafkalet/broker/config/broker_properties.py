@@ -135,8 +135,8 @@ class BrokerProperties:
 
     # replication
     broker_session_timeout_ms = integer("broker.session.timeout.ms", 9000,
-        "Time after which a broker that a test has paused or cut off from the controller is fenced: others lead its "
-        "partitions.", since=(3, 0))
+        "Time after which a broker that a test has killed, paused or cut off from the controller is fenced: others "
+        "lead its partitions.", since=(3, 0))
     replica_lag_time_max_ms = long("replica.lag.time.max.ms", 30_000,
         "Time after which a follower that does not catch up with the leader is out of sync.")
     unclean_leader_election_interval_ms = long("unclean.leader.election.interval.ms", 5 * MINUTE_MS,

@@ -121,6 +121,13 @@ def test_killed_leader_is_replaced_when_its_session_expires(cluster: Cluster, cl
     assert leader_and_isr(cluster) == (2, [2, 3])
 
 
+def test_admin_requests_are_sent_to_another_broker_than_the_killed_one(cluster: Cluster) -> None:
+    cluster.broker(1).kill()
+    with closing(Connection(*cluster.broker(2).address)) as client:
+        answer = client.ask("Metadata", 9, {"topics": []})
+    assert (answer["controller_id"], [broker["node_id"] for broker in answer["brokers"]]) == (2, [1, 2, 3])
+
+
 def test_killed_follower_leaves_the_isr_of_a_leader_with_records(cluster: Cluster) -> None:
     cluster.broker(3).kill()
     cluster.topic("t").send("one")
