@@ -1112,6 +1112,13 @@ class Cluster(Mirror):
         configs, quotas, ACLs and SCRAM credentials, but not the clock, held replication or high watermarks, or offsets
         committed with OffsetCommit v0. Clients are not disturbed. Raises RuntimeError if a broker is stopped.
         """
+    def stop_controller(self) -> Begun[Hold]:
+        """Let no controller be active until the result is released, as if the processes of all controllers had ended.
+
+        Leaders, ISRs and topics do not change, and requests of clients for the controller wait, for a minute at most.
+        Brokers that were lost in the meantime are fenced when `broker.session.timeout.ms` has passed on the clock after
+        the release.
+        """
     @property
     def timeout(self) -> float:
         """The timeout of waits that specify none, in seconds."""

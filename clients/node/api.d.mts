@@ -1529,6 +1529,12 @@ export class Api {
   /** Repair a log directory that has failed, as if the broker was restarted: its logs are recovered. */
   releaseLogDir (nodeId: number, body: LogDir): Promise<void>
 
+  /** Let no controller be active: leaders, ISRs and topics do not change, and requests for the controller wait. */
+  stopController (): Promise<void>
+
+  /** Let a controller be active again. It fences brokers that were lost in the meantime when their sessions expire. */
+  startController (): Promise<void>
+
   /**
    * Restart every running broker, one after the other, each on the same port.
    *

@@ -378,6 +378,14 @@ export class Api {
     return await this.#call('POST', `/v1/brokers/${encodeURIComponent(nodeId)}/fail-log-dir/release`, body)
   }
 
+  async stopController () {
+    return await this.#call('POST', '/v1/controller/stop')
+  }
+
+  async startController () {
+    return await this.#call('POST', '/v1/controller/start')
+  }
+
   async rollBrokers (body) {
     return await this.#call('POST', '/v1/roll', body)
   }

@@ -45,6 +45,16 @@ CHANGING = frozenset(
         Api.WRITE_TXN_MARKERS,
     }
 )
+FORWARDED = frozenset(
+    {
+        *(Api.ALTER_CLIENT_QUOTAS, Api.ALTER_CONFIGS, Api.ALTER_PARTITION_REASSIGNMENTS, Api.CREATE_ACLS),
+        *(Api.ALTER_USER_SCRAM_CREDENTIALS, Api.CREATE_DELEGATION_TOKEN, Api.CREATE_PARTITIONS, Api.CREATE_TOPICS),
+        *(Api.DELETE_ACLS, Api.DELETE_TOPICS, Api.DESCRIBE_QUORUM, Api.ELECT_LEADERS, Api.EXPIRE_DELEGATION_TOKEN),
+        *(Api.INCREMENTAL_ALTER_CONFIGS, Api.LIST_PARTITION_REASSIGNMENTS, Api.RENEW_DELEGATION_TOKEN),
+        *(Api.UNREGISTER_BROKER, Api.UPDATE_FEATURES),
+    }
+)
+"""The APIs whose requests a broker forwards to the controller (KIP-590)."""
 _UNSERVED = frozenset({Api.ADD_RAFT_VOTER, Api.REMOVE_RAFT_VOTER, Api.UNREGISTER_CONTROLLER})
 SERVED = frozenset(api for api in Api if api.client_facing) - _UNSERVED
 """All APIs with a handler. A broker advertises only those of the release it emulates."""

@@ -28,7 +28,7 @@ from kafkalet.units import counted, named
 
 from .broker_server import BrokerServer
 from .cluster.controller import Controller
-from .cluster.leadership import PEERS, Leadership, Peer
+from .cluster.leadership import CONTROLLER, PEERS, Leadership, Peer
 from .cluster.metadata import NO_LEADER, Endpoint, MetadataImage, PartitionState, TopicState
 from .cluster.metadata_store import (
     FILE,
@@ -763,7 +763,7 @@ class Server:
         broker = self.brokers.pop(node_id)
         if is_clean:
             self._end_session(node_id)
-            self.controller.fence_broker(node_id)
+            self._fence(node_id)
         broker.close()
         if not is_clean:
             broker.node.directories.forget_clean_shutdown()
@@ -785,17 +785,11 @@ class Server:
         if node_id not in self.nodes or not new:
             raise ValueError(f"broker {node_id} is stopped, paused or cut off already")
 
-        def fence() -> None:
-            self.controller.fence_broker(node_id)
-            self.controller.save()
-            self.watchers.touch()
-
         self.leadership.cut(node_id, before | new)
         node = self.nodes[node_id]
         node.is_silent = "brokers" in before | new
         if "controller" in new:
-            timeout_ms = node.config.broker_session_timeout_ms
-            self._sessions[node_id] = client_time(self.loop_clock).call_later(timeout_ms, fence)
+            self._begin_session(node_id)
             if "clients" not in new:
                 node.use_metadata(self.metadata.copy())
         self._suspend_clients(node_id, suspended="clients" in before | new)
@@ -806,7 +800,31 @@ class Server:
         if not self._end_cut(node_id):
             raise ValueError(f"broker {node_id} is neither paused nor cut off")
         self._end_session(node_id)
+        self._reach(node_id)
+        self._suspend_clients(node_id, suspended=False)
+
+    def stop_controller(self) -> None:
+        """Let no controller be active: leaders, ISRs and topics do not change, and requests for the controller wait."""
+        if not self.leadership.has_controller:
+            raise ValueError("the controller is stopped already")
+        self.leadership.has_controller = False
+
+    def start_controller(self) -> None:
+        """Let a controller be active again, after `stop_controller`. It grants each broker a new session."""
+        if self.leadership.has_controller:
+            raise ValueError("the controller is not stopped")
+        self.leadership.has_controller = True
+        for node_id in self.node_ids:
+            if node_id in self.nodes and self.leadership.reaches_controller(node_id):
+                self._reach(node_id)
+            else:
+                self._begin_session(node_id)
+
+    def _reach(self, node_id: int) -> None:
+        """Let a broker know the metadata of now and follow, if it reaches the controller."""
         node = self.nodes[node_id]
+        if not self.leadership.reaches_controller(node_id):
+            return
         if node.metadata is not self.metadata:
             node.use_metadata(self.metadata)
             for replica in node.partitions.values():
@@ -816,7 +834,24 @@ class Server:
                 if topic.is_internal:
                     node.observer.state_partition_changed(topic.name, state.index)
         self.controller.unfence_broker(node_id)
-        self._suspend_clients(node_id, suspended=False)
+        node.purgatory.touch(CONTROLLER)
+
+    def _begin_session(self, node_id: int) -> None:
+        """Fence a broker if the controller does not hear from it until its session expires."""
+        self._end_session(node_id)
+        timeout_ms = self.config.broker_session_timeout_ms
+        self._sessions[node_id] = client_time(self.loop_clock).call_later(timeout_ms, partial(self._fence, node_id))
+
+    def _end_session(self, node_id: int) -> None:
+        if (session := self._sessions.pop(node_id, None)) is not None:
+            session.cancel()
+
+    def _fence(self, node_id: int) -> None:
+        """Let others lead the partitions of a broker, if a controller is active."""
+        if self.leadership.has_controller:
+            self.controller.fence_broker(node_id)
+            self.controller.save()
+        self.watchers.touch()
 
     def _suspend_clients(self, node_id: int, *, suspended: bool) -> None:
         (self.metadata.unresponsive.add if suspended else self.metadata.unresponsive.discard)(node_id)
@@ -829,15 +864,13 @@ class Server:
         self.nodes[node_id].is_silent = False
         return self.leadership.cut_off.pop(node_id, None) is not None
 
-    def _end_session(self, node_id: int) -> None:
-        if (session := self._sessions.pop(node_id, None)) is not None:
-            session.cancel()
-
     def start_broker(self, node_id: int) -> None:
         """Restart a stopped broker on the port that it used before."""
         self.check_node(node_id)
         if node_id in self.nodes or not self._addresses.is_reserved(node_id):
             raise ValueError(f"broker {node_id} is already running")
+        if not self.leadership.has_controller:
+            raise ValueError(f"broker {node_id} cannot start, because the controller is stopped")
         self._end_session(node_id)
         self.controller.fence_broker(node_id)  # Kafka waits for the end of an old session (ClusterControlManager)
         loop = self.host.loop

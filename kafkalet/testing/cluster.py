@@ -339,6 +339,18 @@ class Cluster(EmbeddedCluster):
 
         return move_coordinator(self, group, transactional_id, to)
 
+    def stop_controller(self) -> Hold:
+        """Let no controller be active until the result is released, as if the processes of all controllers had ended.
+
+        Leaders, ISRs and topics do not change, and requests of clients for the controller wait, for a minute at most.
+        Brokers that were lost in the meantime are fenced when `broker.session.timeout.ms` has passed on the clock after
+        the release.
+        """
+        from .hold import Hold
+
+        self._server.call(self._server.stop_controller)
+        return Hold(self, "no controller is active", self._server.start_controller)
+
     def roll(self, timeout: float | None = None) -> None:
         """Restart every running broker, one after the other, each on the same port (a rolling restart).
 

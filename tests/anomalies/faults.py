@@ -55,6 +55,19 @@ def cut_off_from_clients(cluster: kafkalet.Cluster, broker: int, rest: Rest) -> 
     cluster.broker(broker).reconnect()
 
 
+def stop_the_controller(cluster: kafkalet.Cluster, broker: int, rest: Rest) -> None:
+    with cluster.stop_controller():
+        rest()
+
+
+def kill_without_controller(cluster: kafkalet.Cluster, broker: int, rest: Rest) -> None:
+    with cluster.stop_controller():
+        cluster.broker(broker).kill()
+        rest()
+    rest()
+    cluster.broker(broker).start()
+
+
 def hold_a_follower(cluster: kafkalet.Cluster, broker: int, rest: Rest) -> None:
     with cluster.hold_replication(broker):
         rest()
@@ -111,6 +124,8 @@ SAFE: tuple[Fault, ...] = (
     isolate_and_reconnect,
     cut_off_from_the_controller,
     cut_off_from_clients,
+    stop_the_controller,
+    kill_without_controller,
     hold_a_follower,
     refuse_clients,
     move_leaders,

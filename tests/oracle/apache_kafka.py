@@ -182,10 +182,14 @@ class ApacheKafka:
         self.cut_off(node_id)
 
     def start(self, node_id: int) -> None:
-        """Start a broker again, with its properties and its directory.
+        """Start a broker or the controller (0) again, with its properties and its directory.
 
         ZooKeeper refuses a broker that was killed until its session has expired.
         """
+        if node_id == CONTROLLER:
+            self._launch_broker(CONTROLLER)
+            self._wait(lambda: _accepts(self._bound[CONTROLLER]))
+            return
         for attempt in range(10):
             self._launch_broker(node_id)
             try:

@@ -86,6 +86,18 @@ class Nodes:
     def __init__(self, cluster: kafkalet.Cluster) -> None:
         self._cluster = cluster
 
+    def kill(self, node_id: int) -> None:
+        if node_id:
+            self._cluster.broker(node_id).kill()
+        else:
+            self._cluster.stop_controller()
+
+    def start(self, node_id: int) -> None:
+        if node_id:
+            self._cluster.broker(node_id).start()
+        else:
+            self._cluster._server.call(self._cluster._server.start_controller)
+
     def __getattr__(self, name: str) -> Callable[..., None]:
         return lambda node_id, *peers: getattr(self._cluster.broker(node_id), name)(*peers)
 

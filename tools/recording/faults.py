@@ -1,4 +1,4 @@
-"""The parts of scenarios in which brokers of a cluster stop, crash, pause and are cut off.
+"""The parts of scenarios in which brokers of a cluster and its controller stop, crash, pause and are cut off.
 
 Broker 1 is not disturbed: it is asked for the state of the cluster.
 """
@@ -12,6 +12,8 @@ from kafkalet_conformance.playing.player import UNDONE_BY
 FAULT_MS = 20_000
 """The limit for a change that a fault causes. It covers the time-outs in FAULT_PROPERTIES."""
 MEBIBYTE = 1 << 20
+CONTROLLER = 0
+"""Stands for the id of the controller."""
 
 
 class Cluster:
@@ -25,8 +27,11 @@ class Cluster:
         self.wait(isr_nodes=list(replicas))
 
     def do(self, action: str, node: int = 2) -> None:
-        """Stop, kill, pause, resume or start a broker."""
-        self.ask.broker(node, action)
+        """Stop, kill, pause, resume, start or isolate a broker, or kill or start the controller."""
+        if action == "isolate":
+            self.cut_off("brokers", "controller", node=node)
+        else:
+            self.ask.broker(node, action)
 
     def cut_off(self, *peers: str, node: int = 2) -> None:
         """Cut a broker off from "clients", the other "brokers" or the "controller"."""
@@ -34,7 +39,7 @@ class Cluster:
 
     def undo(self, action: str, node: int = 2) -> None:
         """Undo an action."""
-        self.ask.broker(node, UNDONE_BY[action])
+        self.ask.broker(node, UNDONE_BY.get(action, "reconnect"))
 
     def wait(self, *, topic: str = "", at: int = 1, **wanted: Any) -> None:
         """Wait until these fields of the partition in Metadata have these values."""

@@ -2274,6 +2274,20 @@ func (api API) ReleaseLogDir(nodeId int64, body LogDir) {
 	api.call("POST", fmt.Sprintf("/v1/brokers/%v/fail-log-dir/release", nodeId), body, nil)
 }
 
+// StopController: let no controller be active: leaders, ISRs and topics do not change, and requests for the
+// controller wait.
+func (api API) StopController() {
+	api.T.Helper()
+	api.call("POST", "/v1/controller/stop", nil, nil)
+}
+
+// StartController: let a controller be active again. It fences brokers that were lost in the meantime when
+// their sessions expire.
+func (api API) StartController() {
+	api.T.Helper()
+	api.call("POST", "/v1/controller/start", nil, nil)
+}
+
 // RollBrokers: restart every running broker, one after the other, each on the same port.
 //
 // After each restart, wait until the replicas of the broker are in sync.

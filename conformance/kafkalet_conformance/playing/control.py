@@ -22,7 +22,7 @@ class Control:
         self._command = (*command, address)
 
     def _run(self, action: str, node_id: int, *more: str) -> None:
-        run("--control", [*self._command, action, str(node_id), *more])
+        run("--control", [*self._command, action, str(node_id or "controller"), *more])
 
     def stop(self, node_id: int) -> None:
         self._run("stop", node_id)

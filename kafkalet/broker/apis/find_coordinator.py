@@ -103,6 +103,8 @@ async def _created(wanted: StateTopic, key: str, context: Context) -> TopicState
     The logs of its other partitions are created later.
     """
     controller = context.controller
+    if not controller.leadership.reaches_controller(context.node.node_id):
+        raise KafkaError(Code.COORDINATOR_NOT_AVAILABLE)
     topic = await controller.change_and_save(partial(controller.state_topic, wanted))
     state = topic.partitions[partition_of(key, len(topic.partitions))]
     if controller.saves_in_thread and state.leader in controller.nodes:  # its log may have failed in the meantime

@@ -8,12 +8,17 @@ from kafkalet.broker.groups.classic_protocol import heartbeat
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from kafkalet.tasks.delayed import Delayed
 
 
-def handle(request: HeartbeatRequest, context: Context) -> HeartbeatResponse:
+def handle(request: HeartbeatRequest, context: Context) -> HeartbeatResponse | Delayed[HeartbeatResponse]:
     context.require(Operation.READ, ResourceType.GROUP, request.group_id)
     shard = context.broker.coordinators.groups.shard_of(request.group_id)
     group = shard.groups.get(request.group_id)
     if group is None:
         raise KafkaError(Code.UNKNOWN_MEMBER_ID)
-    return heartbeat(group, request)
+    response = heartbeat(group, request)
+    earlier = shard.replicated(shard.log.end_offset - 1)
+    if not earlier.is_waiting or not context.release.answers_heartbeats_after_changes:
+        return response
+    return earlier.map(lambda code: HeartbeatResponse(error_code=code) if code else response)

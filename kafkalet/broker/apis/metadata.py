@@ -199,7 +199,8 @@ async def _create(name: str, context: Context) -> Code:
     """Create a topic and return the error code for the request that caused it."""
     code = Code.LEADER_NOT_AVAILABLE
     try:
-        await context.controller.change_and_save(partial(context.controller.auto_create_topic, name))
+        if context.controller.leadership.reaches_controller(context.node.node_id):
+            await context.controller.change_and_save(partial(context.controller.auto_create_topic, name))
     except KafkaError as error:
         code = error.code
         log.debug("cannot create topic %s automatically: %s", quoted(name), code.name)

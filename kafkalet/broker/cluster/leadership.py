@@ -36,6 +36,8 @@ if TYPE_CHECKING:  # avoids loading the log when a broker without partitions sta
 Peer = Literal["brokers", "clients", "controller"]
 """What a broker can be cut off from."""
 PEERS = frozenset[Peer](get_args(Peer))
+CONTROLLER = "controller"
+"""The key of the requests in a purgatory that wait for the controller."""
 
 
 class Leadership:
@@ -62,6 +64,8 @@ class Leadership:
         self._held_followers: set[tuple[int, str | None, int | None]] = set()
         self.cut_off: dict[int, frozenset[Peer]] = {}
         """The PEERS that brokers do not reach, and that do not reach them, keyed by broker id."""
+        self.has_controller = True
+        """Whether a controller is active."""
         self._throttled: set[tuple[str, int]] = set()
         """The partitions that have a follower whose replication is throttled."""
         self._throttles: ThrottledReplication | None = None
@@ -404,6 +408,10 @@ class Leadership:
         self._note_caught_up()
         self.cut_off[node_id] = peers
 
+    def reaches_controller(self, node_id: int) -> bool:
+        """Return whether a broker reaches an active controller."""
+        return self.has_controller and "controller" not in self.cut_off.get(node_id, ())
+
     def _note_caught_up(self) -> None:
         """Let followers that will no longer replicate lag from now on."""
         now_ms = self.clock.now_ms()
@@ -445,7 +453,7 @@ class Leadership:
         oldest_ms = self.clock.now_ms() - lag_time_max_ms
         for topic, state in self.metadata.all_partitions():
             leader = self._replica(state.leader, topic.name, state.index)
-            if leader is None or "controller" in self.cut_off.get(leader.node_id, ()):
+            if leader is None or not self.reaches_controller(leader.node_id):
                 continue
             late = {
                 node
@@ -497,7 +505,7 @@ class Leadership:
         To be caught up, its log must reach the high watermark and the start of the current leader epoch.
         """
         state = leader.state
-        if node_id in state.isr or "controller" in self.cut_off.get(leader.node_id, ()):
+        if node_id in state.isr or not self.reaches_controller(leader.node_id):
             return False
         reached = leader.followers[node_id].log_end_offset
         if reached < max(leader.log.high_watermark, leader.epoch_start_offset or 0):
@@ -518,7 +526,7 @@ class Leadership:
             (follower.state.leader, follower.leader_epoch) != (leader.node_id, leader.leader_epoch)
         ):
             return False
-        if self.cut_off and any("brokers" in self.cut_off.get(each, ()) for each in (leader.node_id, node)):
+        if self.nodes[leader.node_id].is_silent or self.nodes[node].is_silent:
             return False
         return self._held_followers.isdisjoint(((node, None, None), (node, topic, None), (node, topic, index)))
 

@@ -195,6 +195,9 @@ class Release:
         "releases return UNKNOWN_SERVER_ERROR and COORDINATOR_NOT_AVAILABLE.")
     keeps_old_offsets_in_zookeeper = with_zookeeper(
         "OffsetCommit and OffsetFetch v0 use a separate store in ZooKeeper.")
+    answers_heartbeats_after_changes = since(4, 0,
+        "Heartbeat waits until earlier changes of groups are replicated, and returns COORDINATOR_NOT_AVAILABLE after "
+        "offsets.commit.timeout.ms (CoordinatorRuntime).")
     refuses_old_offsets = between(KRAFT, (4, 0),
         "OffsetCommit and OffsetFetch v0 return UNSUPPORTED_VERSION, because there is no ZooKeeper. `newest` stores "
         "these offsets like all others.")

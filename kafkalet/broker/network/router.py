@@ -36,9 +36,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 
 from kafkalet.broker.broker import Broker
 from kafkalet.broker.client import Client, CloseConnection
+from kafkalet.broker.cluster.leadership import CONTROLLER
 from kafkalet.broker.context import Context
 from kafkalet.broker.quoting import shown
-from kafkalet.broker.served import CHANGING, SERVED, read_only_error
+from kafkalet.broker.served import CHANGING, FORWARDED, SERVED, read_only_error
 from kafkalet.protocol.api import BY_KEY, Api
 from kafkalet.protocol.errors import Code, DecodeError, EncodeError, KafkaError
 from kafkalet.protocol.frame import response_head
@@ -67,6 +68,7 @@ _WITH_RECORDS = (Api.FETCH, Api.SHARE_FETCH)  # in Python 3.11, looking up a mem
 
 DECODED_AT_ONCE = 256 * 1024
 """Larger requests are decoded in a thread, because they may have many elements."""
+FORWARD_TIMEOUT_MS = 60_000
 PRODUCE_DECODED_AT_ONCE = 1024 * 1024
 """The same limit for Produce, which consists mostly of records that are not decoded."""
 FREED_AT_ONCE = 10_000
@@ -387,6 +389,8 @@ class Router:
         refuse = getattr(module, "refuse", _refuse)
         handle = module.handle
         is_cacheable = getattr(module, "is_cacheable", None)
+        if api in FORWARDED:
+            handle = partial(_forward, handle)
         if self.broker.node.is_read_only and api in CHANGING:
 
             def refuse_changes(request: Any, context: Context) -> NoReturn:
@@ -432,6 +436,20 @@ def _refuse(request: Request, context: Context, error: KafkaError) -> Response |
     from .error_responses import error_response  # imported with the first error
 
     return error_response(request, context, error)
+
+
+def _forward(handle: Handler, request: Any, context: Context) -> Any:
+    """Handle a request for the controller, when it is reached (NodeToControllerChannelManagerImpl)."""
+    node = context.node
+    reaches = partial(context.controller.leadership.reaches_controller, node.node_id)
+
+    async def wait() -> Any:
+        if not await until(node.purgatory.park([CONTROLLER], FORWARD_TIMEOUT_MS, lambda: reaches() or None, reaches)):
+            raise KafkaError(Code.REQUEST_TIMED_OUT)
+        answer = handle(request, context)
+        return await answer if answer.__class__ is CoroutineType else answer
+
+    return handle(request, context) if reaches() else wait()
 
 
 def _unsupported_api_versions(version: int, served: tuple[int, int]) -> Route:

@@ -138,6 +138,22 @@ def release_log_dir(call: Call, node_id: NodeId, log_dir: LogDir = 0) -> None:
     server.call(lambda: server.restore_log_directory(node_id, log_dir))
 
 
+@routes.post("/v1/controller/stop")
+def stop_controller(call: Call) -> None:
+    """Let no controller be active: leaders, ISRs and topics do not change, and requests for the controller wait."""
+    server = call.cluster._server
+    if server.leadership.has_controller:
+        server.call(server.stop_controller)
+
+
+@routes.post("/v1/controller/start")
+def start_controller(call: Call) -> None:
+    """Let a controller be active again. It fences brokers that were lost in the meantime when their sessions expire."""
+    server = call.cluster._server
+    if not server.leadership.has_controller:
+        server.call(server.start_controller)
+
+
 @routes.post("/v1/roll", "A rolling restart.", name="Roll", response=BROKERS, waits=True)
 def roll_brokers(call: Call, timeout: Timeout = None) -> Json:
     """Restart every running broker, one after the other, each on the same port.

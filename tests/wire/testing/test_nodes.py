@@ -234,3 +234,82 @@ def test_broker_that_is_cut_off_from_everything_is_paused(cluster: Cluster) -> N
 def test_broker_cannot_be_cut_off_from_something_else(cluster: Cluster) -> None:
     with pytest.raises(ValueError, match="cannot be cut off from 'zookeeper', only from brokers, clients, controller"):
         cluster.broker(1).cut_off("zookeeper")  # type: ignore[arg-type]
+
+
+def isr_of(cluster: Cluster) -> list[int]:
+    return sorted(cluster.topic("t").isr())
+
+
+def created(client: Connection, name: str) -> int:
+    """Send CreateTopics, and return the correlation id."""
+    return client.send("CreateTopics", 2, {"topics": [{"name": name, "num_partitions": 1, "replication_factor": 1}]})
+
+
+def test_request_for_the_controller_waits_until_one_is_active(cluster: Cluster, client: Connection) -> None:
+    with cluster.stop_controller():
+        sent = created(client, "u")
+        with pytest.raises(NoAnswer):
+            client.receive(sent, 0.05)
+    assert client.receive(sent, TIMEOUT_S)["topics"][0]["error_code"] == Code.NONE
+
+
+def test_request_for_the_controller_times_out_after_a_minute(cluster: Cluster, client: Connection) -> None:
+    with cluster.stop_controller():
+        sent = created(client, "u")
+        cluster.requests.wait_for("CreateTopics")
+        cluster.clock.advance(minutes=1, sessions=True)
+        assert client.receive(sent, TIMEOUT_S)["topics"][0]["error_code"] == Code.REQUEST_TIMED_OUT
+
+
+def test_broker_that_does_not_reach_the_controller_forwards_when_it_does(cluster: Cluster, client: Connection) -> None:
+    cluster.broker(1).cut_off("controller")
+    sent = created(client, "u")
+    cluster.requests.wait_for("CreateTopics")
+    cluster.broker(1).reconnect()
+    assert client.receive(sent, TIMEOUT_S)["topics"][0]["error_code"] == Code.NONE
+
+
+def test_leader_that_is_killed_without_a_controller_is_replaced_by_the_next_one(cluster: Cluster) -> None:
+    with cluster.stop_controller():
+        cluster.broker(1).kill()
+        cluster.clock.advance(seconds=10, sessions=True)
+        assert (known_leader(cluster, 2), produced(cluster, 2, 1)) == (1, Code.NOT_LEADER_OR_FOLLOWER)
+        with pytest.raises(ValueError, match="broker 1 cannot start, because the controller is stopped"):
+            cluster.broker(1).start()
+    cluster.clock.advance(seconds=5, sessions=True)
+    assert known_leader(cluster, 2) == 1
+    cluster.clock.advance(seconds=1, sessions=True)
+    assert leader_and_isr(cluster) == (2, [2, 3])
+    cluster.broker(1).start()
+    assert isr_of(cluster) == [1, 2, 3]
+
+
+def test_broker_that_was_killed_without_a_controller_is_fenced_when_it_starts(cluster: Cluster) -> None:
+    with cluster.stop_controller():
+        cluster.broker(1).kill()
+    cluster.broker(1).start()
+    assert leader_and_isr(cluster) == (2, [1, 2, 3])
+
+
+def test_isr_shrinks_when_a_controller_is_active_again(cluster: Cluster) -> None:
+    with cluster.stop_controller():
+        cluster.broker(3).cut_off("brokers")
+        cluster.topic("t").send("one")
+        cluster.clock.advance(seconds=10, sessions=True)
+        assert isr_of(cluster) == [1, 2, 3]
+    cluster.clock.advance(seconds=3, sessions=True)
+    assert isr_of(cluster) == [1, 2]
+
+
+def test_broker_that_is_reconnected_without_a_controller_is_fenced_until_one_is_active(cluster: Cluster) -> None:
+    cluster.broker(1).cut_off("brokers", "controller")
+    cluster.clock.advance(seconds=6, sessions=True)
+    with cluster.stop_controller():
+        cluster.broker(1).reconnect()
+        assert (isr_of(cluster), known_leader(cluster, 1)) == ([2, 3], 1)
+    assert (isr_of(cluster), known_leader(cluster, 1)) == ([1, 2, 3], 2)
+
+
+def test_controller_is_stopped_once(cluster: Cluster) -> None:
+    with cluster.stop_controller(), pytest.raises(ValueError, match="the controller is stopped already"):
+        cluster.stop_controller()

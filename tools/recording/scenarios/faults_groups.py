@@ -172,7 +172,7 @@ def without_coordinator(ask: ScenarioBuilder, fault: str) -> None:
     groups.proceed()
     groups.describe("after requests to the new coordinator")
     cluster.undo(fault)
-    if fault == "pause":
+    if fault in ("pause", "isolate"):
         ask.receive("the join that was waiting", "joining")
     cluster.wait(topic=OFFSETS, isr_nodes=[1, 2, 3])
     groups.describe("at the old coordinator", at=2)
@@ -204,3 +204,10 @@ def group_coordinator_paused(ask: ScenarioBuilder) -> None:
     """A coordinator of groups that pauses for longer than its session is replaced, and when it continues, it answers
     NOT_COORDINATOR, even to a JoinGroup that had been waiting."""
     without_coordinator(ask, "pause")
+
+
+@scenario("GroupCoordinatorService.onResignation GroupCoordinatorService.onElection", level="must")
+def group_coordinator_isolated(ask: ScenarioBuilder) -> None:
+    """If the coordinator of groups is cut off from the other brokers and the controller, the next one knows everything
+    that was committed."""
+    without_coordinator(ask, "isolate")

@@ -12,6 +12,10 @@ WAIT_MS = 30_000
 PREFERRED, UNCLEAN = 0, 1
 REPLICATION_MS = 700
 """More than replica.fetch.wait.max.ms."""
+CONTROLLER = 0
+"""Stands for the id of the controller."""
+REACHED = ("brokers", "brokers controller", "controller")
+"""What a broker is cut off from if clients still reach it."""
 FAULT_MS = 6000
 """The time after a fault until the controllers have fenced the broker and the ISR has settled. It requires a
 broker.session.timeout.ms and replica.lag.time.max.ms of at most three seconds.
@@ -166,22 +170,25 @@ def reassignments(h: History) -> None:
 
 
 def faults(h: History) -> None:
-    """Stop, kill, pause and cut off brokers, and let them return. The first one may be the controller, and runs on."""
+    """Stop, kill, pause and cut off brokers, kill the controller, and let them return. The first broker runs on."""
     replicated(h)
     every, away = list(h.nodes), dict[int, str]()
     replicate(h)
     for _ in range(h.dice.randint(2, 4)):
-        if away and (len(away) == len(every) - 1 or h.chance(0.6)):
-            node = h.dice.choice(list(away))
-            h.broker(node, UNDONE_BY[away.pop(node)])
+        if away and (CONTROLLER in away or len(away) == len(every) - 1 or h.chance(0.6)):
+            node = CONTROLLER if CONTROLLER in away else h.dice.choice(list(away))
+            h.broker(node, UNDONE_BY.get(away.pop(node), "reconnect"))
         else:
-            node = h.dice.choice([node for node in every[1:] if node not in away])
-            away[node] = h.of(*UNDONE_BY)
-            peers = h.of(["clients"], ["controller"], ["brokers"], ["brokers", "controller"])
-            h.broker(node, away[node], **({"peers": peers} if away[node] == "cut_off" else {}))
+            node = h.dice.choice([node for node in (CONTROLLER, *every[1:]) if node not in away])
+            away[node] = "kill" if node == CONTROLLER else h.of(*UNDONE_BY)
+            if away[node] == "cut_off":
+                away[node] = h.of("clients", *REACHED)
+                h.broker(node, "cut_off", peers=away[node].split())
+            else:
+                h.broker(node, away[node])
         h.step("sleep", ms=FAULT_MS)
         h.reached("a fault")
-        h.nodes = [node for node in every if node not in away]
+        h.nodes = [node for node in every if node not in away or away[node] in REACHED]
         for _ in range(h.dice.randint(2, 6)):
             h.weighted(
                 (5, lambda: replicate(h)),
@@ -189,7 +196,7 @@ def faults(h: History) -> None:
                 (2, lambda: lookup(h)),
                 (2, lambda: epoch_end(h)),
                 (3, lambda: describe(h)),
-                (1, lambda: vote(h)),
+                (CONTROLLER not in away, lambda: vote(h)),
             )
         describe(h)
 

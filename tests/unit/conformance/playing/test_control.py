@@ -18,8 +18,10 @@ def test_command_gets_the_address_the_action_and_the_broker(tmp_path: Path) -> N
     control.resume(1)
     control.cut_off(2, "brokers", "controller")
     control.reconnect(2)
+    control.kill(0)
     calls = (tmp_path / "calls").read_text().splitlines()
     expected = ["stop 2", "kill 3", "start 3", "pause 1", "resume 1", "cut-off 2 brokers controller", "reconnect 2"]
+    expected.append("kill controller")
     assert calls == [f"localhost:9092 {call}" for call in expected]
 
 

@@ -43,6 +43,17 @@ def test_broker_is_cut_off_from_peers_until_it_is_reconnected(three: Asking) -> 
     assert three.post("/v1/brokers/2/reconnect")["cut_off_from"] == []
 
 
+def test_controller_is_stopped_until_it_is_started(three: Asking) -> None:
+    for _ in range(2):
+        three.ask("POST", "/v1/controller/stop")
+    three.post("/v1/brokers/2/stop")
+    refused = three.ask("POST", "/v1/brokers/2/start")
+    assert (refused.status, refused.message) == (422, "broker 2 cannot start, because the controller is stopped")
+    for _ in range(2):
+        three.ask("POST", "/v1/controller/start")
+    assert three.post("/v1/brokers/2/start")["is_running"]
+
+
 @pytest.mark.parametrize("path", ["", "/stop", "/start", "/pause", "/hold-replication"])
 def test_unknown_broker_is_not_found(three: Asking, path: str) -> None:
     answer = three.ask("POST" if path else "GET", f"/v1/brokers/9{path}")

@@ -646,6 +646,22 @@ public final class Api {
     }
 
     /**
+     * Let no controller be active: leaders, ISRs and topics do not change, and requests for the controller
+     * wait.
+     */
+    public void stopController() {
+        control.control("POST", "/v1/controller/stop", null);
+    }
+
+    /**
+     * Let a controller be active again. It fences brokers that were lost in the meantime when their
+     * sessions expire.
+     */
+    public void startController() {
+        control.control("POST", "/v1/controller/start", null);
+    }
+
+    /**
      * Restart every running broker, one after the other, each on the same port.
      *
      * <p>After each restart, wait until the replicas of the broker are in sync.
