@@ -312,9 +312,9 @@ public final class Cluster implements AutoCloseable {
 
     /** Returns the properties of a broker, with those that were set while it runs. */
     public KafkaConfig config(int id, KafkaConfig initial) throws Exception {
-        if (!isRunning(id)) return initial;
+        if (kafkalet == null) return initial;
         Map<String, Object> values = new HashMap<>(initial.originals());
-        values.putAll(configs(ConfigResource.Type.BROKER, Integer.toString(id), DYNAMIC));
+        if (isRunning(id)) values.putAll(configs(ConfigResource.Type.BROKER, Integer.toString(id), DYNAMIC));
         values.put("log.dirs", String.join(",", logDirectories(id).stream().map(File::toString).toList()));
         return values.equals(initial.originals()) ? initial : new KafkaConfig(values, false);
     }

@@ -206,6 +206,7 @@ public final class Stand {
         boolean isLeader = found.leader() != null && found.leader().id() == id;
         UnifiedLog log = log(cluster, id, partition);
         return of(Partition.class, Map.of("isLeader", call -> isLeader, "getLeaderEpoch", call -> cluster.leaderEpoch(partition),
+            "leaderReplicaIdOpt", call -> option(Optional.ofNullable(found.leader()).map(Node::id)),
             "leaderIdIfLocal", call -> isLeader ? Option.apply(id) : Option.empty(),
             "leaderLogIfLocal", call -> isLeader ? Option.apply(log) : Option.empty()));
     }
@@ -263,7 +264,7 @@ public final class Stand {
     }
 
     private static KRaftMetadataCache metadataCache(Cluster cluster) {
-        return of(KRaftMetadataCache.class, Map.of(
+        Map<String, Answer<Object>> known = new HashMap<>(Map.<String, Answer<Object>>of(
             "getAliveBrokerNodes", call -> List.copyOf(nodes(cluster, false)),
             "currentImage", call -> of(MetadataImage.class, Map.of("cluster", image -> of(ClusterImage.class, Map.of("brokers",
                 brokers -> nodes(cluster, true).stream().collect(Collectors.toMap(Node::id, Stand::registration)))))),
@@ -285,6 +286,8 @@ public final class Stand {
             "contains", call -> topic(cluster, call).isPresent(),
             "getTopicId", call -> topic(cluster, call).map(TopicDescription::topicId).orElse(Uuid.ZERO_UUID),
             "getLeaderAndIsr", call -> partition(cluster, call, call.getArgument(1)).map(Stand::leaderAndIsr)));
+        known.put("hasAliveBroker", call -> cluster.isRunning(call.getArgument(0)));
+        return of(KRaftMetadataCache.class, known);
     }
 
     private static Optional<TopicPartitionInfo> partition(Cluster cluster, InvocationOnMock call, int index) throws Exception {
