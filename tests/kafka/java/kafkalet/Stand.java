@@ -134,7 +134,7 @@ public final class Stand {
             return topic;
         })));
         Answer<Object> log = call -> option(replica(cluster, id, call).map(partition -> log(cluster, id, call.getArgument(0))));
-        Answer<Optional<Partition>> partition = call -> replica(cluster, id, call)
+        Answer<Optional<Partition>> partition = call -> replica(cluster, id, call).filter(found -> cluster.isRunning(id))
             .map(found -> partition(found, id, cluster, call.getArgument(0)));
         LogCleaner cleaner = of(LogCleaner.class, Map.of("awaitCleaned", call -> {
             cluster.rollAndClean();
