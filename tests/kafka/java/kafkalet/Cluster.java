@@ -306,6 +306,10 @@ public final class Cluster implements AutoCloseable {
         return metrics.all();
     }
 
+    void fail(int id, String logDirectory) {
+        kafkalet.post("/v1/brokers/" + id + "/fail-log-dir", "{\"log_dir\": \"" + logDirectory + "\"}");
+    }
+
     int leaderEpoch(TopicPartition partition) {
         return kafkalet.get("/v1/topics/" + partition.topic()).get("partitions").get(partition.partition()).get("leader_epoch").asInt();
     }

@@ -57,6 +57,7 @@ import org.apache.kafka.server.common.Feature;
 import org.apache.kafka.storage.internals.checkpoint.PartitionMetadataFile;
 import org.apache.kafka.storage.internals.log.LogCleaner;
 import org.apache.kafka.storage.internals.log.LogConfig;
+import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
 import org.apache.kafka.storage.internals.log.ProducerStateEntry;
 import org.apache.kafka.storage.internals.log.ProducerStateManager;
 import org.apache.kafka.storage.internals.log.ProducerStateManagerConfig;
@@ -144,10 +145,19 @@ public final class Stand {
             call -> cluster.config(id, config).getInt("producer.id.expiration.ms")));
         LogManager logs = of(LogManager.class, Map.of("getLog", log, "getLog$default$2", call -> false, "cleaner", call -> cleaner,
             "producerStateManagerConfig", call -> producers,
+            "isLogDirOnline", call -> cluster.admin().describeLogDirs(List.of(id)).allDescriptions().get().get(id)
+                .get(call.<String>getArgument(0)).error() == null,
             "liveLogDirs", call -> CollectionConverters.asScala(cluster.logDirectories(id)).toSeq()));
         constant(known, "logManager", logs);
+        Answer<Object> fail = call -> {
+            cluster.fail(id, call.getArgument(0));
+            return null;
+        };
+        constant(known, "logDirFailureChannel", of(LogDirFailureChannel.class, Map.of("maybeAddOfflineLogDir", fail)));
         constant(known, "replicaManager", of(ReplicaManager.class, Map.of("onlinePartition", call -> option(partition.answer(call)),
             "getPartition", call -> partition.answer(call).<Object>map(HostedPartition.Online::new).orElseGet(HostedPartition.None::new),
+            "getLogEndOffsetLag", call -> Math.max(0, offset(cluster, call.getArgument(0), OffsetSpec.latest()) - call.<Long>getArgument(1)),
+            "handleLogDirFailure", fail, "handleLogDirFailure$default$2", call -> true,
             "localLog", log, "getLog", log, "logManager", call -> logs, "metadataCache", call -> cache)));
         known.put("authorizerPlugin", call -> authorizer(cluster, config));
         BrokerLifecycleManager lifecycle = of(BrokerLifecycleManager.class,
@@ -184,10 +194,15 @@ public final class Stand {
         return of(UnifiedLog.class, Map.of("producerStateManager", call -> producers,
             "config", call -> new LogConfig(cluster.configs(ConfigResource.Type.TOPIC, partition.topic())), "dir", call -> directory,
             "partitionMetadataFile", call -> Optional.of(new PartitionMetadataFile(PartitionMetadataFile.newFile(directory), null)),
+            "size", call -> segments(directory).stream().mapToLong(File::length).sum(), "numberOfSegments", call -> segments(directory).size(),
             "roll", call -> null,  // rollAndClean does it
             "logStartOffset", call -> offset(cluster, partition, OffsetSpec.earliest()),
             "logEndOffset", call -> offset(cluster, partition, OffsetSpec.latest()),
             "highWatermark", call -> offset(cluster, partition, OffsetSpec.latest())));
+    }
+
+    private static List<File> segments(File directory) {
+        return List.of(directory.listFiles((in, name) -> name.endsWith(".log")));
     }
 
     private static Map<Long, ProducerStateEntry> producers(Cluster cluster, TopicPartition partition) throws Exception {
