@@ -489,6 +489,7 @@ class LogDirectory:
         key = (topic, partition)
         log = self.futures[key]
         files, path = self.environment.files, os.path.join(self.path, f"{topic}-{partition}")
+        self.environment.deletions.hurry(log.directory)
         try:
             log.write_topic_id()
             files.system.rename(log.directory, path)

@@ -354,3 +354,17 @@ def test_place_is_where_a_log_is_or_would_be_created(opening: Opening) -> None:
         found = directories.place(name, 0)
         assert found is not None
         assert Path(found.path).name == place
+
+
+def test_deleted_segments_of_a_copy_do_not_remain_when_it_replaces_the_log(opening: Opening, tmp_path: Path) -> None:
+    """Kafka looks for them in the new directory, too (LogSegment.deleteTypeIfExists)."""
+    directories = opening("a", "c")
+    create(directories, "t")
+    _, to = directories
+    copy = to.get_or_create_future("t", 0, TOPIC_ID, CONFIG)
+    append(copy)
+    copy.local.roll()
+    copy.local.delete_segments([copy.local.segments.first], "of a test")
+    assert list(Path(copy.directory).glob("*.deleted"))
+    to.adopt_future("t", 0)
+    assert not list((tmp_path / "c" / "t-0").glob("*.deleted"))
