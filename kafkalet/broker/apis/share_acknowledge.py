@@ -7,13 +7,12 @@ Source: kafka.server.KafkaApis.handleShareAcknowledgeRequest.
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.fetch_sessions import FINAL_EPOCH
-from kafkalet.broker.share.sessions import Place
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.messages.share_acknowledge import ShareAcknowledgeRequest as Request
 from kafkalet.protocol.messages.share_acknowledge import ShareAcknowledgeResponse as Response
 from kafkalet.tasks.delayed import Delayed
 
-from .parts.share_requests import Results, acknowledge, leaders_of, member_of
+from .parts.share_requests import Leader, Results, acknowledge, leaders_of, member_of
 
 Partition = Response.Topic.Partition
 
@@ -22,12 +21,7 @@ def handle(request: Request, context: Context) -> Delayed[Response]:
     member = member_of(request.group_id, request.member_id, context)
     shares = context.broker.shares
     shares.sessions.acknowledge(member, request.share_session_epoch)
-    ranges = {
-        Place(topic.topic_id, partition.partition_index): partition.acknowledgement_batches
-        for topic in request.topics
-        for partition in topic.partitions
-    }
-    applied = acknowledge(member, ranges, context, renews=request.is_renew_ack)
+    applied = acknowledge(member, request.topics, context, renews=request.is_renew_ack)
 
     def respond(results: Results) -> Response:
         if request.share_session_epoch == FINAL_EPOCH:
@@ -43,23 +37,15 @@ def _response(results: Results, lock_ms: int, context: Context) -> Response:
     leaders, endpoints = leaders_of(codes, context)
     for place, error in results.items():
         topic = topics.setdefault(place.topic_id, Response.Topic(topic_id=place.topic_id, partitions=[]))
-        leader, epoch = leaders.get(place, (0, 0))
         topic.partitions.append(
             Partition(
                 partition_index=place.partition,
                 error_code=0 if error is None else error.code,
                 error_message=None if error is None else error.message,
-                current_leader=Partition.LeaderIdAndEpoch(leader_id=leader, leader_epoch=epoch),
+                current_leader=leaders.get(place) or Leader(leader_id=0, leader_epoch=0),
             )
         )
-    return Response(
-        acquisition_lock_timeout_ms=lock_ms,
-        responses=list(topics.values()),
-        node_endpoints=[
-            Response.NodeEndpoint(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
-            for node in endpoints
-        ],
-    )
+    return Response(acquisition_lock_timeout_ms=lock_ms, responses=list(topics.values()), node_endpoints=endpoints)
 
 
 def refuse(request: Request, context: Context, error: KafkaError) -> Response:

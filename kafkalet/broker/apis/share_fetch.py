@@ -19,11 +19,11 @@ from kafkalet.broker.share.sessions import MemberKey, Place, Result, ShareContex
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.share_fetch import ShareFetchRequest as Request
 from kafkalet.protocol.messages.share_fetch import ShareFetchResponse as Response
-from kafkalet.tasks.delayed import Delayed, after
+from kafkalet.tasks.delayed import after
 from kafkalet.tasks.task import until
 
 from .fetch_quota import exceeds_quota, fetch_max_bytes, has_quota
-from .parts.share_requests import Results, access_error, acknowledge, leaders_of, member_of, topic_name
+from .parts.share_requests import Leader, Results, access_error, acknowledge, leaders_of, member_of, topic_name
 
 Partition = Response.Topic.Partition
 
@@ -54,7 +54,9 @@ async def handle(request: Request, context: Context) -> Response:
         raise
     if request.share_session_epoch == INITIAL_EPOCH:
         context.client.when_closed = partial(shares.disconnected, context.number)
-    acknowledged = _acknowledge(request, member, context) if acknowledges else None
+    acknowledged = None
+    if acknowledges:
+        acknowledged = acknowledge(member, request.topics, context, renews=request.is_renew_ack)
     answer: Answer = {} if request.is_renew_ack else await _fetch(request, member, session, context)
     results = {} if acknowledged is None else await until(acknowledged)
     response = _response(answer, session, context)
@@ -67,15 +69,6 @@ async def handle(request: Request, context: Context) -> Response:
     if request.share_session_epoch == FINAL_EPOCH:
         shares.close_session(member)
     return response
-
-
-def _acknowledge(request: Request, member: MemberKey, context: Context) -> Delayed[Results]:
-    ranges = {
-        Place(topic.topic_id, each.partition_index): each.acknowledgement_batches
-        for topic in request.topics
-        for each in topic.partitions
-    }
-    return acknowledge(member, ranges, context, renews=request.is_renew_ack)
 
 
 async def _fetch(request: Request, member: MemberKey, session: ShareContext, context: Context) -> Answer:
@@ -126,23 +119,16 @@ def _build(answer: Answer, context: Context) -> Response:
     leaders, endpoints = leaders_of(codes, context)
     for place, one in answer.items():
         topic = topics.setdefault(place.topic_id, Response.Topic(topic_id=place.topic_id, partitions=[]))
-        topic.partitions.append(_partition(place.partition, one, *leaders.get(place, (0, 0))))
-    return Response(
-        acquisition_lock_timeout_ms=0,
-        responses=list(topics.values()),
-        node_endpoints=[
-            Response.NodeEndpoint(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
-            for node in endpoints
-        ],
-    )
+        topic.partitions.append(_partition(place.partition, one, leaders.get(place)))
+    return Response(acquisition_lock_timeout_ms=0, responses=list(topics.values()), node_endpoints=endpoints)
 
 
-def _partition(index: int, fetched: Fetched, leader: int = 0, epoch: int = 0) -> Partition:
+def _partition(index: int, fetched: Fetched, leader: Leader | None = None) -> Partition:
     return Partition(
         partition_index=index,
         error_code=0 if fetched.error is None else fetched.error.code,  # Kafka sends no message
         acknowledge_error_code=0,
-        current_leader=Partition.LeaderIdAndEpoch(leader_id=leader, leader_epoch=epoch),
+        current_leader=leader or Leader(leader_id=0, leader_epoch=0),
         records=fetched.records,
         acquired_records=[
             Partition.AcquiredRecords(first_offset=first, last_offset=last, delivery_count=deliveries)

@@ -5,16 +5,9 @@ v1  adds the assignor and, on request, the description of the topology
 
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.schema import Request, Response, Struct, field
-from kafkalet.protocol.wire import Bool, Int8, Int16, Int32, Int64, String, UInt16
+from kafkalet.protocol.wire import Bool, Int8, Int16, Int32, String
 
-
-class TopologyNode(Struct):
-    name: String
-    node_type: Int8
-    source_topics: list[String]
-    sink_topic: String | None = None
-    stores: list[String]
-    successors: list[String]
+from . import streams_group_structs as structs
 
 
 class StreamsGroupDescribeRequest(Request, api=Api.STREAMS_GROUP_DESCRIBE):
@@ -27,47 +20,20 @@ class StreamsGroupDescribeResponse(Response, to=StreamsGroupDescribeRequest):
     class Group(Struct):
         class Topology(Struct):
             class Subtopology(Struct):
-                class TopicInfo(Struct):
-                    class Config(Struct):
-                        key: String
-                        value: String
-
-                    name: String
-                    partitions: Int32
-                    replication_factor: Int16
-                    topic_configs: list[Config]
-
                 subtopology_id: String
                 source_topics: list[String]
                 repartition_sink_topics: list[String]
-                state_changelog_topics: list[TopicInfo]
-                repartition_source_topics: list[TopicInfo]
+                state_changelog_topics: list[structs.TopicInfo]
+                repartition_source_topics: list[structs.TopicInfo]
 
             epoch: Int32
             subtopologies: list[Subtopology] | None = None
 
         class Member(Struct):
-            class Endpoint(Struct):
-                host: String
-                port: UInt16
-
-            class KeyValue(Struct):
-                key: String
-                value: String
-
-            class TaskOffset(Struct):
-                subtopology_id: String
-                partition: Int32
-                offset: Int64
-
             class Assignment(Struct):
-                class TaskIds(Struct):
-                    subtopology_id: String
-                    partitions: list[Int32]
-
-                active_tasks: list[TaskIds]
-                standby_tasks: list[TaskIds]
-                warmup_tasks: list[TaskIds]
+                active_tasks: list[structs.TaskIds]
+                standby_tasks: list[structs.TaskIds]
+                warmup_tasks: list[structs.TaskIds]
 
             member_id: String
             member_epoch: Int32
@@ -77,25 +43,13 @@ class StreamsGroupDescribeResponse(Response, to=StreamsGroupDescribeRequest):
             client_host: String
             topology_epoch: Int32
             process_id: String
-            user_endpoint: Endpoint | None = None
-            client_tags: list[KeyValue]
-            task_offsets: list[TaskOffset]
-            task_end_offsets: list[TaskOffset]
+            user_endpoint: structs.Endpoint | None = None
+            client_tags: list[structs.KeyValue]
+            task_offsets: list[structs.TaskOffset]
+            task_end_offsets: list[structs.TaskOffset]
             assignment: Assignment
             target_assignment: Assignment
             is_classic: Bool
-
-        class TopologyDescription(Struct):
-            class Subtopology(Struct):
-                subtopology_id: String
-                nodes: list[TopologyNode]
-
-            class GlobalStore(Struct):
-                source: TopologyNode
-                processor: TopologyNode
-
-            subtopologies: list[Subtopology]
-            global_stores: list[GlobalStore]
 
         error_code: Int16 = 0
         error_message: String | None = None
@@ -106,7 +60,7 @@ class StreamsGroupDescribeResponse(Response, to=StreamsGroupDescribeRequest):
         topology: Topology | None = None
         members: list[Member]
         authorized_operations: Int32 = -2147483648
-        topology_description: TopologyDescription | None = field("1+", default=None)
+        topology_description: structs.TopologyDescription | None = field("1+", default=None)
         topology_description_status: Int8 = field("1+", default=0)
         assignor_name: String | None = field("1+", default=None)
 

@@ -5,54 +5,15 @@ v1  widens acceptable_recovery_lag to 64 bits; adds topology_description_require
 
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.schema import Request, Response, Struct, field
-from kafkalet.protocol.wire import Bool, Int8, Int16, Int32, Int64, String, UInt16
+from kafkalet.protocol.wire import Bool, Int8, Int16, Int32, Int64, String
+
+from . import streams_group_structs as structs
 
 
 class StreamsGroupHeartbeatRequest(Request, api=Api.STREAMS_GROUP_HEARTBEAT):
     class Topology(Struct):
-        class Subtopology(Struct):
-            class TopicInfo(Struct):
-                class Config(Struct):
-                    key: String
-                    value: String
-
-                name: String
-                partitions: Int32
-                replication_factor: Int16
-                topic_configs: list[Config]
-
-            class CopartitionGroup(Struct):
-                source_topics: list[Int16]
-                source_topic_regex: list[Int16]
-                repartition_source_topics: list[Int16]
-
-            subtopology_id: String
-            source_topics: list[String]
-            source_topic_regex: list[String]
-            state_changelog_topics: list[TopicInfo]
-            repartition_sink_topics: list[String]
-            repartition_source_topics: list[TopicInfo]
-            copartition_groups: list[CopartitionGroup]
-
         epoch: Int32
-        subtopologies: list[Subtopology]
-
-    class TaskIds(Struct):
-        subtopology_id: String
-        partitions: list[Int32]
-
-    class Endpoint(Struct):
-        host: String
-        port: UInt16
-
-    class KeyValue(Struct):
-        key: String
-        value: String
-
-    class TaskOffset(Struct):
-        subtopology_id: String
-        partition: Int32
-        offset: Int64
+        subtopologies: list[structs.Subtopology]
 
     group_id: String
     member_id: String
@@ -62,14 +23,14 @@ class StreamsGroupHeartbeatRequest(Request, api=Api.STREAMS_GROUP_HEARTBEAT):
     rack_id: String | None = None
     rebalance_timeout_ms: Int32 = -1
     topology: Topology | None = None
-    active_tasks: list[TaskIds] | None = None
-    standby_tasks: list[TaskIds] | None = None
-    warmup_tasks: list[TaskIds] | None = None
+    active_tasks: list[structs.TaskIds] | None = None
+    standby_tasks: list[structs.TaskIds] | None = None
+    warmup_tasks: list[structs.TaskIds] | None = None
     process_id: String | None = None
-    user_endpoint: Endpoint | None = None
-    client_tags: list[KeyValue] | None = None
-    task_offsets: list[TaskOffset] | None = None
-    task_end_offsets: list[TaskOffset] | None = None
+    user_endpoint: structs.Endpoint | None = None
+    client_tags: list[structs.KeyValue] | None = None
+    task_offsets: list[structs.TaskOffset] | None = None
+    task_end_offsets: list[structs.TaskOffset] | None = None
     shutdown_application: Bool
 
 
@@ -78,20 +39,12 @@ class StreamsGroupHeartbeatResponse(Response, to=StreamsGroupHeartbeatRequest):
         status_code: Int8
         status_detail: String
 
-    class TaskIds(Struct):
-        subtopology_id: String
-        partitions: list[Int32]
-
     class EndpointToPartitions(Struct):
-        class Endpoint(Struct):
-            host: String
-            port: UInt16
-
         class TopicPartition(Struct):
             topic: String
             partitions: list[Int32]
 
-        user_endpoint: Endpoint
+        user_endpoint: structs.Endpoint
         active_partitions: list[TopicPartition]
         standby_partitions: list[TopicPartition]
 
@@ -105,9 +58,9 @@ class StreamsGroupHeartbeatResponse(Response, to=StreamsGroupHeartbeatRequest):
     task_offset_interval_ms: Int32
     acceptable_recovery_lag: Int64 = field("1+", default=-1)
     status: list[Status] | None
-    active_tasks: list[TaskIds] | None = None
-    standby_tasks: list[TaskIds] | None = None
-    warmup_tasks: list[TaskIds] | None = None
+    active_tasks: list[structs.TaskIds] | None = None
+    standby_tasks: list[structs.TaskIds] | None = None
+    warmup_tasks: list[structs.TaskIds] | None = None
     topology_description_required: Bool = field("1+", default=False)
     endpoint_information_epoch: Int32
     partitions_by_user_endpoint: list[EndpointToPartitions] | None = None

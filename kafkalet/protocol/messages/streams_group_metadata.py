@@ -13,7 +13,9 @@ The time at which the target was computed was added in 4.3, the epochs of topolo
 """
 
 from kafkalet.protocol.schema import Message, Struct, field
-from kafkalet.protocol.wire import Int8, Int16, Int32, Int64, String, UInt16
+from kafkalet.protocol.wire import Int8, Int32, Int64, String
+
+from . import streams_group_structs as structs
 
 
 class StreamsGroupMetadataKey(Message, versions="17"):
@@ -21,14 +23,10 @@ class StreamsGroupMetadataKey(Message, versions="17"):
 
 
 class StreamsGroupMetadataValue(Message, versions="0", flexible="0+"):
-    class AssignmentConfig(Struct):
-        key: String
-        value: String
-
     epoch: Int32
     metadata_hash: Int64
     validated_topology_epoch: Int32 = field("0+", tag=0, default=-1)
-    last_assignment_configs: list[AssignmentConfig] | None = field("0+", tag=1, default=None)
+    last_assignment_configs: list[structs.KeyValue] | None = field("0+", tag=1, default=None)
     stored_description_topology_epoch: Int32 = field("0+", tag=2, default=-1)
     failed_description_topology_epoch: Int32 = field("0+", tag=3, default=-1)
 
@@ -39,14 +37,6 @@ class StreamsGroupMemberMetadataKey(Message, versions="19"):
 
 
 class StreamsGroupMemberMetadataValue(Message, versions="0", flexible="0+"):
-    class Endpoint(Struct):
-        host: String
-        port: UInt16
-
-    class KeyValue(Struct):
-        key: String
-        value: String
-
     instance_id: String | None
     rack_id: String | None
     client_id: String
@@ -54,8 +44,8 @@ class StreamsGroupMemberMetadataValue(Message, versions="0", flexible="0+"):
     rebalance_timeout_ms: Int32 = -1
     topology_epoch: Int32
     process_id: String
-    user_endpoint: Endpoint | None = None
-    client_tags: list[KeyValue]
+    user_endpoint: structs.Endpoint | None = None
+    client_tags: list[structs.KeyValue]
 
 
 class StreamsGroupTargetAssignmentMetadataKey(Message, versions="20"):
@@ -73,13 +63,9 @@ class StreamsGroupTargetAssignmentMemberKey(Message, versions="21"):
 
 
 class StreamsGroupTargetAssignmentMemberValue(Message, versions="0", flexible="0+"):
-    class TaskIds(Struct):
-        subtopology_id: String
-        partitions: list[Int32]
-
-    active_tasks: list[TaskIds]
-    standby_tasks: list[TaskIds]
-    warmup_tasks: list[TaskIds]
+    active_tasks: list[structs.TaskIds]
+    standby_tasks: list[structs.TaskIds]
+    warmup_tasks: list[structs.TaskIds]
 
 
 class StreamsGroupCurrentMemberAssignmentKey(Message, versions="22"):
@@ -109,34 +95,6 @@ class StreamsGroupTopologyKey(Message, versions="23"):
     group_id: String
 
 
-class TopicConfig(Struct):
-    key: String
-    value: String
-
-
-class TopicInfo(Struct):
-    name: String
-    partitions: Int32
-    replication_factor: Int16
-    topic_configs: list[TopicConfig]
-
-
-class CopartitionGroup(Struct):
-    source_topics: list[Int16]
-    source_topic_regex: list[Int16]
-    repartition_source_topics: list[Int16]
-
-
-class Subtopology(Struct):
-    subtopology_id: String
-    source_topics: list[String]
-    source_topic_regex: list[String]
-    state_changelog_topics: list[TopicInfo]
-    repartition_sink_topics: list[String]
-    repartition_source_topics: list[TopicInfo]
-    copartition_groups: list[CopartitionGroup]
-
-
 class StreamsGroupTopologyValue(Message, versions="0", flexible="0+"):
     epoch: Int32
-    subtopologies: list[Subtopology]
+    subtopologies: list[structs.Subtopology]

@@ -1,32 +1,13 @@
 """StreamsGroupTopologyDescriptionUpdate (93): send the topology description of a streams group."""
 
 from kafkalet.protocol.api import Api
-from kafkalet.protocol.schema import Request, Response, Struct
-from kafkalet.protocol.wire import Int8, Int16, Int32, String
+from kafkalet.protocol.schema import Request, Response
+from kafkalet.protocol.wire import Int16, Int32, String
 
-
-class TopologyNode(Struct):
-    name: String
-    node_type: Int8
-    source_topics: list[String]
-    sink_topic: String | None = None
-    stores: list[String]
-    successors: list[String]
+from .streams_group_structs import TopologyDescription
 
 
 class StreamsGroupTopologyDescriptionUpdateRequest(Request, api=Api.STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE):
-    class TopologyDescription(Struct):
-        class Subtopology(Struct):
-            subtopology_id: String
-            nodes: list[TopologyNode]
-
-        class GlobalStore(Struct):
-            source: TopologyNode
-            processor: TopologyNode
-
-        subtopologies: list[Subtopology]
-        global_stores: list[GlobalStore]
-
     group_id: String
     member_id: String
     topology_epoch: Int32

@@ -7,42 +7,23 @@ org.apache.kafka.controller.AclControlManager.
 
 from collections.abc import Iterable
 from enum import IntEnum
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 from kafkalet.broker.config.release import Release
 from kafkalet.broker.security.acl import CLUSTER_NAME, WILDCARD, Acl, Operation, PatternType, Permission, ResourceType
 from kafkalet.protocol.errors import Code, DecodeError, KafkaError
+from kafkalet.protocol.messages.create_acls import CreateAclsRequest
+from kafkalet.protocol.messages.delete_acls import DeleteAclsRequest
+from kafkalet.protocol.messages.describe_acls import DescribeAclsRequest
 from kafkalet.tasks.task import pause
 
 BETWEEN_PAUSES = 500
 """How many ACLs are compared with a filter between two pauses."""
 UNKNOWN = 0
 
+Creation = CreateAclsRequest.Creation
+Filter = DescribeAclsRequest | DeleteAclsRequest.Filter
 E = TypeVar("E", bound=IntEnum)
-
-
-class Creation(Protocol):
-    """An ACL in a CreateAcls request."""
-
-    resource_type: int
-    resource_name: str
-    resource_pattern_type: int
-    principal: str
-    host: str
-    operation: int
-    permission_type: int
-
-
-class Filter(Protocol):
-    """A filter in a DescribeAcls or DeleteAcls request."""
-
-    resource_type_filter: int
-    resource_name_filter: str | None
-    pattern_type_filter: int
-    principal_filter: str | None
-    host_filter: str | None
-    operation: int
-    permission_type: int
 
 
 class AclFilter(NamedTuple):
@@ -154,21 +135,10 @@ def check_new(acl: Acl, release: Release) -> None:
         raise _invalid(f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}")
     if not acl.resource_name:
         raise _invalid("Invalid empty resource name")
-    unknown = next(
-        (
-            name
-            for name, value in (
-                ("resourceType", acl.resource_type),
-                ("patternType", acl.pattern_type),
-                ("operation", acl.operation),
-                ("permissionType", acl.permission),
-            )
-            if value == UNKNOWN
-        ),
-        None,
-    )
-    if unknown is not None:
-        raise _invalid(f"Invalid {unknown} UNKNOWN" if release.checks_acls_at_controller else "Failed to create ACL")
+    values = (acl.resource_type, acl.pattern_type, acl.operation, acl.permission)
+    if UNKNOWN in values:
+        name = ("resourceType", "patternType", "operation", "permissionType")[values.index(UNKNOWN)]
+        raise _invalid(f"Invalid {name} UNKNOWN" if release.checks_acls_at_controller else "Failed to create ACL")
     if ":" not in acl.principal:
         if not release.checks_acls_at_controller:
             raise KafkaError(Code.UNKNOWN_SERVER_ERROR)

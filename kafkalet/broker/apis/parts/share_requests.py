@@ -7,15 +7,14 @@ really acquired is checked by the share partition, which applies all of them or 
 Source: kafka.server.KafkaApis: handleAcknowledgements, validateAcknowledgementBatches, getCurrentLeader.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Iterable, Mapping
 
-from kafkalet.broker.cluster.metadata import Endpoint
 from kafkalet.broker.context import Context
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.broker.share.sessions import MemberKey, Place
 from kafkalet.broker.share.share_partition import RENEW, Acknowledgement
 from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.share_fetch import ShareFetchRequest, ShareFetchResponse
 from kafkalet.tasks.delayed import Delayed, completed
 
 LONGEST_MEMBER_ID = 36
@@ -23,12 +22,9 @@ WITH_LEADER = frozenset({Code.NOT_LEADER_OR_FOLLOWER, Code.FENCED_LEADER_EPOCH})
 """The errors with which a response names the current leader."""
 
 Results = dict[Place, KafkaError | None]
-
-
-class Range(Protocol):
-    first_offset: int
-    last_offset: int
-    acknowledge_types: list[int]
+Range = ShareFetchRequest.Topic.Partition.AcknowledgementBatch
+NodeEndpoint = ShareFetchResponse.NodeEndpoint
+Leader = ShareFetchResponse.Topic.Partition.LeaderIdAndEpoch
 
 
 def member_of(group_id: str | None, member_id: str | None, context: Context) -> MemberKey:
@@ -58,13 +54,14 @@ def access_error(name: str | None, partition: int, context: Context) -> Code:
 
 
 def acknowledge(
-    member: MemberKey,
-    ranges: Mapping[Place, Sequence[Range]],
-    context: Context,
-    *,
-    renews: bool,
+    member: MemberKey, topics: Iterable[ShareFetchRequest.Topic], context: Context, *, renews: bool
 ) -> Delayed[Results]:
     """Apply acknowledgements, and return the error of each partition, or None."""
+    ranges = {
+        Place(topic.topic_id, partition.partition_index): partition.acknowledgement_batches
+        for topic in topics
+        for partition in topic.partitions
+    }
     results: Results = {}
     valid: dict[Place, list[Acknowledgement]] = {}
     most = RENEW if context.version >= 2 else RENEW - 1
@@ -104,13 +101,16 @@ def _are_valid(given: Iterable[Range], most: int, *, renews: bool) -> bool:
     return True
 
 
-def leaders_of(codes: Mapping[Place, int], context: Context) -> tuple[dict[Place, tuple[int, int]], list[Endpoint]]:
+def leaders_of(codes: Mapping[Place, int], context: Context) -> tuple[dict[Place, Leader], list[NodeEndpoint]]:
     """Return the leader and leader epoch of partitions with an error that needs them, and the leaders' addresses."""
-    leaders: dict[Place, tuple[int, int]] = {}
+    leaders: dict[Place, Leader] = {}
     for place, code in codes.items():
         name = topic_name(place.topic_id, context) if code in WITH_LEADER else None
         state = None if name is None else context.metadata.partition(name, place.partition)
         if state is not None:
-            leaders[place] = state.leader, state.leader_epoch
-    nodes = {leader for leader, _ in leaders.values()}
-    return leaders, list(context.endpoints(nodes).values()) if nodes else []
+            leaders[place] = Leader(leader_id=state.leader, leader_epoch=state.leader_epoch)
+    nodes = {leader.leader_id for leader in leaders.values()}
+    return leaders, [
+        NodeEndpoint(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
+        for node in (context.endpoints(nodes).values() if nodes else ())
+    ]

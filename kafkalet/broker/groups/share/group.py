@@ -24,6 +24,8 @@ from kafkalet.broker.java_order import order_of_set
 from kafkalet.broker.quoting import quoted, shown
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages import share_group_metadata as messages
+from kafkalet.protocol.messages.consumer_group_describe import Assignment as DescribedAssignment
+from kafkalet.protocol.messages.consumer_group_describe import TopicPartitions
 from kafkalet.protocol.messages.share_group_describe import ShareGroupDescribeResponse
 from kafkalet.protocol.schema import Message
 
@@ -209,11 +211,9 @@ class ShareGroup(SubscribedGroup[ShareMember]):
             client_id=member.client_id,
             client_host=member.client_host,
             subscribed_topic_names=order_of_set(sorted(member.topic_names)),
-            assignment=DescribedMember.Assignment(
+            assignment=DescribedAssignment(
                 topic_partitions=[
-                    DescribedMember.Assignment.TopicPartitions(
-                        topic_id=topic_id, topic_name=topic.name, partitions=list(partitions)
-                    )
+                    TopicPartitions(topic_id=topic_id, topic_name=topic.name, partitions=list(partitions))
                     for topic_id, partitions in member.assigned.items()
                     if (topic := metadata.topic_by_id(topic_id)) is not None
                 ]

@@ -24,6 +24,7 @@ from kafkalet.broker.groups.modern.records import Change
 from kafkalet.broker.groups.shard import Shard
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages import streams_group_metadata as messages
+from kafkalet.protocol.messages import streams_group_structs as structs
 from kafkalet.protocol.messages.streams_group_describe import StreamsGroupDescribeResponse
 from kafkalet.protocol.schema import Message
 
@@ -337,9 +338,9 @@ class StreamsGroup(ModernGroup[StreamsMember]):
         return Described.Topology(epoch=self.topology.epoch, subtopologies=subtopologies)
 
     def _described_member(self, member: StreamsMember) -> Described.Member:
-        endpoint, kind = member.user_endpoint, Described.Member
+        endpoint = member.user_endpoint
         offsets = self.task_offsets.get(member.member_id, TaskOffsets())
-        return kind(
+        return Described.Member(
             member_id=member.member_id,
             member_epoch=member.member_epoch,
             instance_id=member.instance_id,
@@ -348,8 +349,8 @@ class StreamsGroup(ModernGroup[StreamsMember]):
             client_host=member.client_host,
             topology_epoch=member.topology_epoch,
             process_id=member.process_id,
-            user_endpoint=None if endpoint is None else kind.Endpoint(host=endpoint.host, port=endpoint.port),
-            client_tags=[kind.KeyValue(key=key, value=value) for key, value in member.client_tags.items()],
+            user_endpoint=None if endpoint is None else structs.Endpoint(host=endpoint.host, port=endpoint.port),
+            client_tags=[structs.KeyValue(key=key, value=value) for key, value in member.client_tags.items()],
             task_offsets=_described_offsets(offsets.offsets),
             task_end_offsets=_described_offsets(offsets.end_offsets),
             assignment=_described_tasks(member.assigned),
@@ -362,36 +363,34 @@ def _stale(message: str) -> KafkaError:
     return KafkaError(Code.STALE_MEMBER_EPOCH, message)
 
 
-def _declared(topic: messages.TopicInfo) -> InternalTopic:
+def _declared(topic: structs.TopicInfo) -> InternalTopic:
     config = {each.key: each.value for each in topic.topic_configs}
     return InternalTopic(topic.name, topic.partitions, topic.replication_factor, config)
 
 
-def _described_topics(topics: Iterable[InternalTopic]) -> list[Described.Topology.Subtopology.TopicInfo]:
-    info = Described.Topology.Subtopology.TopicInfo
+def _described_topics(topics: Iterable[InternalTopic]) -> list[structs.TopicInfo]:
     return [
-        info(
+        structs.TopicInfo(
             name=topic.name,
             partitions=topic.partitions,
             replication_factor=topic.replication_factor,
-            topic_configs=[info.Config(key=key, value=value) for key, value in topic.config.items()],
+            topic_configs=[structs.KeyValue(key=key, value=value) for key, value in topic.config.items()],
         )
         for topic in sorted(topics)
     ]
 
 
-def _described_offsets(offsets: Offsets) -> list[Described.Member.TaskOffset]:
+def _described_offsets(offsets: Offsets) -> list[structs.TaskOffset]:
     return [
-        Described.Member.TaskOffset(subtopology_id=name, partition=partition, offset=offsets[name][partition])
+        structs.TaskOffset(subtopology_id=name, partition=partition, offset=offsets[name][partition])
         for name in sorted(offsets)
         for partition in sorted(offsets[name])
     ]
 
 
 def _described_tasks(tasks: Tasks) -> Described.Member.Assignment:
-    def ids(kind: TaskSet) -> list[Described.Member.Assignment.TaskIds]:
-        task_ids = Described.Member.Assignment.TaskIds
-        return [task_ids(subtopology_id=name, partitions=sorted(kind[name])) for name in sorted(kind)]
+    def ids(kind: TaskSet) -> list[structs.TaskIds]:
+        return [structs.TaskIds(subtopology_id=name, partitions=sorted(kind[name])) for name in sorted(kind)]
 
     return Described.Member.Assignment(
         active_tasks=ids(tasks.active), standby_tasks=ids(tasks.standby), warmup_tasks=ids(tasks.warmup)

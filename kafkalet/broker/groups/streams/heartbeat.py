@@ -31,6 +31,7 @@ from kafkalet.broker.groups.modern.timers import Wait
 from kafkalet.broker.java_order import order_of_set, order_of_strings
 from kafkalet.broker.quoting import quoted
 from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages import streams_group_structs as structs
 from kafkalet.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
@@ -370,7 +371,7 @@ def _decisive(member: StreamsMember) -> tuple[object, ...]:
     return member.topology_epoch, member.rack_id, member.client_tags, member.process_id
 
 
-def _offsets(listed: Iterable[Request.TaskOffset]) -> Offsets:
+def _offsets(listed: Iterable[structs.TaskOffset]) -> Offsets:
     offsets: dict[str, dict[int, int]] = {}
     for each in listed:
         if each.partition in offsets.setdefault(each.subtopology_id, {}):
@@ -383,8 +384,8 @@ def _offsets(listed: Iterable[Request.TaskOffset]) -> Offsets:
     return offsets
 
 
-def _ids(tasks: TaskSet) -> list[Response.TaskIds]:
-    return [Response.TaskIds(subtopology_id=of, partitions=sorted(tasks[of])) for of in order_of_strings(tasks)]
+def _ids(tasks: TaskSet) -> list[structs.TaskIds]:
+    return [structs.TaskIds(subtopology_id=of, partitions=sorted(tasks[of])) for of in order_of_strings(tasks)]
 
 
 def _partitions_of(
@@ -418,7 +419,7 @@ def _partitions_of(
         return found
 
     return kind(
-        user_endpoint=kind.Endpoint(host=endpoint.host, port=endpoint.port),
+        user_endpoint=structs.Endpoint(host=endpoint.host, port=endpoint.port),
         active_partitions=partitions(member.assigned.active),
         standby_partitions=partitions(copies),
     )

@@ -15,11 +15,13 @@ StreamsGroup, methods about processes of tasks.
 
 from collections.abc import Iterable
 from enum import IntEnum
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from kafkalet.broker.groups.modern.members import LEAVING_FOR_A_RESTART, Members
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest
+from kafkalet.protocol.messages.streams_group_metadata import OwnedTaskIds
+from kafkalet.protocol.messages.streams_group_structs import TaskIds
 
 TaskSet = dict[str, dict[int, int]]
 """Tasks by subtopology, each with the epoch in which it was assigned. Only the epochs of assigned active tasks count;
@@ -27,16 +29,6 @@ others are 0."""
 
 _NONE: TaskSet = {}
 _NO_TAGS: dict[str, str] = {}
-
-
-class TaskIds(Protocol):
-    """Tasks of a subtopology, as in requests and records."""
-
-    @property
-    def subtopology_id(self) -> str: ...
-
-    @property
-    def partitions(self) -> list[int]: ...
 
 
 class Tasks(NamedTuple):
@@ -67,7 +59,7 @@ class Tasks(NamedTuple):
         )
 
 
-def tasks_of(*kinds: Iterable[TaskIds]) -> Tasks:
+def tasks_of(*kinds: Iterable[TaskIds | OwnedTaskIds]) -> Tasks:
     """Return the tasks of a request or a record, which lists active, standby and warm-up tasks."""
     return Tasks(*({of.subtopology_id: dict.fromkeys(of.partitions, 0) for of in kind} for kind in kinds))
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from kafkalet.broker.groups.modern.records import Change, RecordTypes
 from kafkalet.protocol.messages import streams_group_metadata as messages
+from kafkalet.protocol.messages import streams_group_structs as structs
 
 from .members import StreamsMember, Tasks, TaskSet
 
@@ -22,11 +23,10 @@ KEYS: RecordTypes = {
 
 
 def member(group_id: str, of: StreamsMember) -> Change:
-    value = messages.StreamsGroupMemberMetadataValue
     endpoint = of.user_endpoint
     return Change(
         messages.StreamsGroupMemberMetadataKey(group_id=group_id, member_id=of.member_id),
-        value(
+        messages.StreamsGroupMemberMetadataValue(
             instance_id=of.instance_id,
             rack_id=of.rack_id,
             client_id=of.client_id,
@@ -34,8 +34,8 @@ def member(group_id: str, of: StreamsMember) -> Change:
             rebalance_timeout_ms=of.rebalance_timeout_ms,
             topology_epoch=of.topology_epoch,
             process_id=of.process_id,
-            user_endpoint=None if endpoint is None else value.Endpoint(host=endpoint.host, port=endpoint.port),
-            client_tags=[value.KeyValue(key=key, value=of.client_tags[key]) for key in sorted(of.client_tags)],
+            user_endpoint=None if endpoint is None else structs.Endpoint(host=endpoint.host, port=endpoint.port),
+            client_tags=[structs.KeyValue(key=key, value=of.client_tags[key]) for key in sorted(of.client_tags)],
         ),
     )
 
@@ -43,12 +43,11 @@ def member(group_id: str, of: StreamsMember) -> Change:
 def group_epoch(
     group_id: str, epoch: int, metadata_hash: int, validated_topology_epoch: int, configs: Mapping[str, str]
 ) -> Change:
-    config = messages.StreamsGroupMetadataValue.AssignmentConfig
     value = messages.StreamsGroupMetadataValue(
         epoch=epoch,
         metadata_hash=metadata_hash,
         validated_topology_epoch=validated_topology_epoch,
-        last_assignment_configs=[config(key=key, value=configs[key]) for key in sorted(configs)],
+        last_assignment_configs=[structs.KeyValue(key=key, value=configs[key]) for key in sorted(configs)],
     )
     return Change(messages.StreamsGroupMetadataKey(group_id=group_id), value)
 
@@ -65,13 +64,14 @@ def target_epoch(group_id: str, epoch: int, timestamp_ms: int) -> Change:
 
 
 def target(group_id: str, member_id: str, tasks: Tasks) -> Change:
-    value = messages.StreamsGroupTargetAssignmentMemberValue
     active, standby, warmup = (
-        [value.TaskIds(subtopology_id=of, partitions=sorted(kind[of])) for of in sorted(kind)] for kind in tasks
+        [structs.TaskIds(subtopology_id=of, partitions=sorted(kind[of])) for of in sorted(kind)] for kind in tasks
     )
     return Change(
         messages.StreamsGroupTargetAssignmentMemberKey(group_id=group_id, member_id=member_id),
-        value(active_tasks=active, standby_tasks=standby, warmup_tasks=warmup),
+        messages.StreamsGroupTargetAssignmentMemberValue(
+            active_tasks=active, standby_tasks=standby, warmup_tasks=warmup
+        ),
     )
 
 

@@ -22,13 +22,8 @@ from kafkalet.broker.cluster.new_topics import NewTopic
 from kafkalet.broker.java_order import HashTable, order_of_strings, string_hash
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest
-from kafkalet.protocol.messages.streams_group_metadata import (
-    CopartitionGroup,
-    StreamsGroupTopologyValue,
-    Subtopology,
-    TopicConfig,
-    TopicInfo,
-)
+from kafkalet.protocol.messages.streams_group_metadata import StreamsGroupTopologyValue
+from kafkalet.protocol.messages.streams_group_structs import Subtopology, TopicInfo
 
 from .members import unique
 
@@ -96,42 +91,7 @@ class Topology:
 
 def topology_of(request: StreamsGroupHeartbeatRequest.Topology) -> Topology:
     """Return the topology of a heartbeat. Raises UNKNOWN_SERVER_ERROR, as the constructor."""
-    return Topology(
-        StreamsGroupTopologyValue(
-            epoch=request.epoch,
-            subtopologies=[
-                Subtopology(
-                    subtopology_id=of.subtopology_id,
-                    source_topics=of.source_topics,
-                    source_topic_regex=of.source_topic_regex,
-                    state_changelog_topics=_infos(of.state_changelog_topics),
-                    repartition_sink_topics=of.repartition_sink_topics,
-                    repartition_source_topics=_infos(of.repartition_source_topics),
-                    copartition_groups=[
-                        CopartitionGroup(
-                            source_topics=group.source_topics,
-                            source_topic_regex=group.source_topic_regex,
-                            repartition_source_topics=group.repartition_source_topics,
-                        )
-                        for group in of.copartition_groups
-                    ],
-                )
-                for of in request.subtopologies
-            ],
-        )
-    )
-
-
-def _infos(topics: Iterable[StreamsGroupHeartbeatRequest.Topology.Subtopology.TopicInfo]) -> list[TopicInfo]:
-    return [
-        TopicInfo(
-            name=topic.name,
-            partitions=topic.partitions,
-            replication_factor=topic.replication_factor,
-            topic_configs=[TopicConfig(key=config.key, value=config.value) for config in topic.topic_configs],
-        )
-        for topic in topics
-    ]
+    return Topology(StreamsGroupTopologyValue(epoch=request.epoch, subtopologies=request.subtopologies))
 
 
 def sources_of(subtopology: Subtopology) -> Iterator[str]:

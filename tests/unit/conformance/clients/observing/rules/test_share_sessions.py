@@ -49,19 +49,19 @@ def fetched(*acquired: tuple[int, int], error: Code = Code.NONE) -> ShareFetchRe
 
 
 def acknowledge(epoch: int, *ranges: Range) -> ShareAcknowledgeRequest:
-    part = ShareAcknowledgeRequest.Topic.Partition
+    part = ShareFetchRequest.Topic.Partition
     batches = [
         part.AcknowledgementBatch(first_offset=first, last_offset=last, acknowledge_types=[kind])
         for first, last, kind in ranges
     ]
-    topic = ShareAcknowledgeRequest.Topic(
+    topic = ShareFetchRequest.Topic(
         topic_id=TOPIC, partitions=[part(partition_index=0, acknowledgement_batches=batches)]
     )
     return ShareAcknowledgeRequest(group_id="g", member_id="m", share_session_epoch=epoch, topics=[topic])
 
 
 def acknowledged(error: Code = Code.NONE, of_partition: Code = Code.NONE) -> ShareAcknowledgeResponse:
-    leader = Done.LeaderIdAndEpoch(leader_id=0, leader_epoch=0)
+    leader = Fetched.LeaderIdAndEpoch(leader_id=0, leader_epoch=0)
     part = Done(partition_index=0, error_code=of_partition, current_leader=leader)
     topics = [ShareAcknowledgeResponse.Topic(topic_id=TOPIC, partitions=[part])]
     return ShareAcknowledgeResponse(
