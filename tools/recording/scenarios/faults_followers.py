@@ -340,6 +340,34 @@ def throttled_reassignment_disturbed(ask: ScenarioBuilder) -> None:
     cluster.sizes("complete", 2, 3)
 
 
+@scenario("KIP-455 KIP-73 ReplicationControlManager.alterPartitionReassignment", level="must")
+def throttled_leader_killed(ask: ScenarioBuilder) -> None:
+    """A reassignment that its leader throttles is completed by the next leader, which has no limit."""
+
+    def limit(rate: str | None) -> None:
+        changed = {"name": "leader.replication.throttled.rate", "config_operation": 0 if rate else 1, "value": rate}
+        resource = {"resource_type": 4, "resource_name": "2", "configs": [changed]}
+        ask.setup("IncrementalAlterConfigs", 1, {"resources": [resource], "validate_only": False}, conn="at-2")
+        ask.step("sleep", ms=500)
+
+    cluster = Cluster(ask, (2, 1), leader_replication_throttled_replicas="0:2")
+    for number in range(8):
+        cluster.written(filled(number, 900_000), at=2)
+    limit("1")
+    moved = [{"name": cluster.topic, "partitions": [{"partition_index": 0, "replicas": [1, 3]}]}]
+    ask.request("move", "AlterPartitionReassignments", 0, {"topics": moved, "timeout_ms": 30_000}, conn="at-1")
+    cluster.copied(900_072, at=3)
+    cluster.state("throttled")
+    cluster.do("kill", 2)
+    cluster.leads(1)
+    cluster.wait(replica_nodes=[1, 3])
+    cluster.state("complete")
+    cluster.log("complete", 1, 3, high_watermark=8, start=7)
+    cluster.undo("kill", 2)
+    limit(None)
+    cluster.sizes("at the end", 1, 3)
+
+
 @scenario("KIP-455 PartitionReassignmentReplicas.maybeCompleteReassignment", level="must")
 def reassignment_without_a_replica(ask: ScenarioBuilder) -> None:
     """Since 4.3, a reassignment is complete when the replicas that are added are in sync, even if one that stays is
