@@ -33,6 +33,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Base64;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -376,6 +377,11 @@ public final class Cluster implements AutoCloseable {
             });
         }
         return Admin.create(all);
+    }
+
+    void append(TopicPartition partition, byte[] batches) {
+        kafkalet.post("/v1/topics/" + partition.topic() + "/partitions/" + partition.partition() + "/append-batches",
+            "{\"data\": \"" + Base64.getEncoder().encodeToString(batches) + "\"}");
     }
 
     void rollAndClean() {

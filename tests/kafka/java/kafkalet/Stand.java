@@ -25,11 +25,15 @@ import org.apache.kafka.common.internals.Plugin;
 import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.network.ListenerName;
 import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.record.internal.FileRecords;
+import org.apache.kafka.common.record.internal.MemoryRecords;
+import org.apache.kafka.common.record.internal.MutableRecordBatch;
 import org.apache.kafka.common.requests.ApiError;
 import org.apache.kafka.common.security.scram.ScramCredential;
 import org.apache.kafka.common.security.scram.internals.ScramMechanism;
 import org.apache.kafka.common.security.token.delegation.DelegationToken;
 import org.apache.kafka.common.security.token.delegation.internals.DelegationTokenCache;
+import org.apache.kafka.common.utils.Utils;
 import org.apache.kafka.controller.QuorumController;
 import org.apache.kafka.controller.ResultOrError;
 import org.apache.kafka.coordinator.group.Group;
@@ -58,6 +62,7 @@ import org.apache.kafka.storage.internals.checkpoint.PartitionMetadataFile;
 import org.apache.kafka.storage.internals.log.LogCleaner;
 import org.apache.kafka.storage.internals.log.LogConfig;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
+import org.apache.kafka.storage.internals.log.LogSegment;
 import org.apache.kafka.storage.internals.log.ProducerStateEntry;
 import org.apache.kafka.storage.internals.log.ProducerStateManager;
 import org.apache.kafka.storage.internals.log.ProducerStateManagerConfig;
@@ -70,6 +75,8 @@ import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
 import java.io.File;
+import java.io.IOException;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
@@ -191,7 +198,7 @@ public final class Stand {
         File directory = cluster.logDirectories(id).stream().map(path -> new File(path, partition.toString())).filter(File::exists)
             .findFirst().orElse(null);
         ProducerStateManager producers = of(ProducerStateManager.class, Map.of("activeProducers", call -> producers(cluster, partition)));
-        return of(UnifiedLog.class, Map.of("producerStateManager", call -> producers,
+        Map<String, Answer<Object>> known = new HashMap<>(Map.of("producerStateManager", call -> producers,
             "config", call -> new LogConfig(cluster.configs(ConfigResource.Type.TOPIC, partition.topic())), "dir", call -> directory,
             "partitionMetadataFile", call -> Optional.of(new PartitionMetadataFile(PartitionMetadataFile.newFile(directory), null)),
             "size", call -> segments(directory).stream().mapToLong(File::length).sum(), "numberOfSegments", call -> segments(directory).size(),
@@ -199,6 +206,35 @@ public final class Stand {
             "logStartOffset", call -> offset(cluster, partition, OffsetSpec.earliest()),
             "logEndOffset", call -> offset(cluster, partition, OffsetSpec.latest()),
             "highWatermark", call -> offset(cluster, partition, OffsetSpec.latest())));
+        Answer<Object> append = call -> {
+            append(cluster, partition, call.getArgument(0));
+            return null;
+        };
+        known.put("appendAsLeader", append);
+        known.put("appendAsLeaderWithRecordVersion", append);
+        known.put("logEndOffsetMetadata", call -> null);
+        known.put("maybeIncrementHighWatermark", call -> Optional.empty());
+        known.put("logSegments", call -> {
+            List<LogSegment> found = new ArrayList<>();
+            for (File file : segments(directory)) found.add(segment(file));
+            return found;
+        });
+        return of(UnifiedLog.class, known);
+    }
+
+    /** Appends records to a log in any format, as the broker's own code can do. */
+    private static void append(Cluster cluster, TopicPartition partition, MemoryRecords records) throws Exception {
+        long next = offset(cluster, partition, OffsetSpec.latest());
+        for (MutableRecordBatch batch : records.batches()) {
+            batch.setLastOffset(next + batch.lastOffset() - batch.baseOffset());
+            next = batch.nextOffset();
+        }
+        cluster.append(partition, Utils.toArray(records.buffer()));
+    }
+
+    private static LogSegment segment(File file) throws IOException {
+        FileRecords records = FileRecords.open(file, false);
+        return of(LogSegment.class, Map.of("log", call -> records));
     }
 
     private static List<File> segments(File directory) {
