@@ -89,10 +89,14 @@ def _types(decoder: Decoder) -> dict[int, tuple[type[Message], type[Message]]]:
         }
     from kafkalet.broker.groups.consumer.records import KEYS
     from kafkalet.broker.groups.share.records import KEYS as SHARE_KEYS
+    from kafkalet.broker.groups.streams.records import KEYS as STREAMS_KEYS
     from kafkalet.protocol.messages import offsets_topic as topic
 
-    commit = (topic.OffsetCommitKey, topic.OffsetCommitValue)
-    return {0: commit, 1: commit, 2: (topic.GroupMetadataKey, topic.GroupMetadataValue), **KEYS, **SHARE_KEYS}
+    commit, classic = (
+        (topic.OffsetCommitKey, topic.OffsetCommitValue),
+        (topic.GroupMetadataKey, topic.GroupMetadataValue),
+    )
+    return {0: commit, 1: commit, 2: classic, **KEYS, **SHARE_KEYS, **STREAMS_KEYS}
 
 
 def _metadata_record(record: Record) -> Decoded | None:

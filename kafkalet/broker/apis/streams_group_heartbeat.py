@@ -33,7 +33,7 @@ async def handle(request: Request, context: Context) -> Response:
     context.require(Operation.READ, ResourceType.GROUP, request.group_id)
     if request.topology is not None:
         _check_topics(request.topology, context)
-    _check(request)
+    _check(request, context)
     shard = context.broker.coordinators.groups.shard_of(request.group_id)
     missing: list[InternalTopic] = []
     if request.member_epoch in (LEAVING, LEAVING_FOR_A_RESTART):
@@ -104,9 +104,14 @@ def _invalid(message: str) -> KafkaError:
     return KafkaError(Code.STREAMS_INVALID_TOPOLOGY, message)
 
 
-def _check(request: Request) -> None:
+def _check(request: Request, context: Context) -> None:
     """Raise INVALID_REQUEST if a field is missing or invalid, or STREAMS_INVALID_TOPOLOGY."""
     topology, epoch = request.topology, request.member_epoch
+    if not context.release.has_static_streams_members:
+        need(request.instance_id is None, "Static membership is not yet supported.")
+        need(request.task_offsets is None, "TaskOffsets are not supported yet.")
+        need(request.task_end_offsets is None, "TaskEndOffsets are not supported yet.")
+        need(not request.warmup_tasks, "WarmupTasks are not supported yet.")
     for of in () if topology is None else topology.subtopologies:
         need(not of.source_topic_regex, "Regular expressions for source topics are not supported yet.")
     need_text(request.member_id, "MemberId can't be empty.")

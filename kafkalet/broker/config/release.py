@@ -288,6 +288,18 @@ class Release:
         "The group is immediately reassigned when most members prefer another assignor, and a static member may "
         "rejoin a full group.")
 
+    # Streams groups
+    has_static_streams_members = since(4, 4,
+        "Streams groups have static members and store the offsets that members report for tasks. A member of a full "
+        "group may rejoin, and a member that has left returns to the tasks of the same epoch.")
+    endpoints_follow_members = since(4, 4,
+        "Changed endpoints increment the endpoint epoch of a streams group, and the partitions of an endpoint exist.")
+    converts_tasks_within_members = since(4, 4,
+        "A task of a streams group changes its kind, as from standby to active, without being revoked first.")
+    assigns_tasks_by_their_owners = since(4, 4,
+        "Tasks of a streams group stay with the members that have them, not with those of the last target assignment, "
+        "or go to the members with the most recent copies on their disks.")
+
     # Share groups
     creates_share_state_topic = since(4, 0,
         "A client that requests the metadata of __share_group_state creates it as its coordinator would.")

@@ -55,9 +55,15 @@ class Dealt(NamedTuple):
     standby: dict[str, list[Task]]
 
 
-def assign(members: Mapping[str, TaskMember], topology: TaskTopology, standby_replicas: int) -> Dealt:
-    """Return the tasks of each member. `members` are in the iteration order of Java's HashMap."""
-    assignment = _Assignment(members, topology, standby_replicas)
+def assign(
+    members: Mapping[str, TaskMember], topology: TaskTopology, standby_replicas: int, *, ranks_copies: bool = True
+) -> Dealt:
+    """Return the tasks of each member. `members` are in the iteration order of Java's HashMap.
+
+    `ranks_copies` is whether members whose processes have a task are left out when a former copy is looked for. Before
+    4.4, none is found if the process of the first one has the task.
+    """
+    assignment = _Assignment(members, topology, standby_replicas, ranks_copies=ranks_copies)
     assignment.deal_active(topology.all_tasks())
     if standby_replicas > 0:
         assignment.deal_standby(topology.all_tasks(only_stateful=True))
@@ -158,10 +164,18 @@ class _Quota:
 class _Assignment:
     """An assignment in progress."""
 
-    def __init__(self, members: Mapping[str, TaskMember], topology: TaskTopology, standby_replicas: int) -> None:
+    def __init__(
+        self,
+        members: Mapping[str, TaskMember],
+        topology: TaskTopology,
+        standby_replicas: int,
+        *,
+        ranks_copies: bool,
+    ) -> None:
         self.dealt = Dealt({}, {})
         self._members = members
         self._standby_replicas = standby_replicas
+        self._ranks_copies = ranks_copies
         active = sum(topology.tasks.values())
         stateful = sum(topology.tasks[subtopology] for subtopology in topology.stateful)
         self._active_quota = _Quota(active, len(members))
@@ -171,7 +185,7 @@ class _Assignment:
         self._had_active: dict[Task, str] = {}
         candidates: dict[Task, list[tuple[bool, int, str]]] = {}  # sorts standby tasks before offsets
         for member_id, member in members.items():
-            self._process_order.add_if_absent(member.process_id)
+            (self._process_order.add_if_absent if ranks_copies else self._process_order.add)(member.process_id)
             self._processes.setdefault(member.process_id, _Process()).counts[member_id] = 0
             self._had_active.update(dict.fromkeys(member.active, member_id))
             for task in member.standby:
@@ -239,6 +253,8 @@ class _Assignment:
         for member_id in self._had_copy.get(task, ()):
             process = self._process(member_id)
             if is_standby and task in process.tasks:
+                if found is None and not self._ranks_copies:
+                    return None
                 continue
             count = process.counts[member_id]
             if found is None or (process.load < process_load and count < member_load):

@@ -40,7 +40,7 @@ from kafkalet.protocol.messages.streams_group_heartbeat import (
 from . import records
 from .group import RACK_TAGS, STANDBY_REPLICAS, Offsets, StreamsGroup, TaskOffsets
 from .members import MemberState, StreamsMember, Tasks, TaskSet, tasks_of
-from .reconciliation import reconcile
+from .reconciliation import Step, reconcile
 from .topology import Configured, InternalTopic, Problem, Status, Topology, configure, topology_of
 
 _LOG = logging.getLogger(__name__)
@@ -98,7 +98,8 @@ def _find_member(group: StreamsGroup, request: Request) -> tuple[StreamsMember, 
     member_id, instance_id = request.member_id, request.instance_id
     joins = request.member_epoch == JOINING
     if joins and group.members.static(instance_id) is None:
-        group.check_has_room(member_id, group.shard.node.config.group_streams_max_size)
+        may_rejoin = group.shard.node.release.has_static_streams_members
+        group.check_has_room(member_id if may_rejoin else "", group.shard.node.config.group_streams_max_size)
     if instance_id is None or joins:
         former = group.members.static(instance_id)
         if instance_id is not None and former is not None:
@@ -157,6 +158,7 @@ class _Decision:
         self.after = self.before
         self.epoch = group.group_epoch
         self.metadata = group.shard.node.metadata
+        self.release = group.shard.node.release
         self.metadata_hash = group.metadata_hash
         self.configs = group.current_configs()
         self.status: list[Problem] = []
@@ -169,7 +171,10 @@ class _Decision:
 
     def update_member(self) -> None:
         """Write the member if it has changed."""
-        self.after = self.before.updated_by(self.request, self.beat.client_id, self.beat.client_host, joins=self.joins)
+        resets = self.joins and self.release.endpoints_follow_members
+        self.after = self.before.updated_by(
+            self.request, self.beat.client_id, self.beat.client_host, resets_endpoint=resets
+        )
         if self.after != self.before:
             self.changes.append(records.member(self.group.group_id, self.after))
             self._recomputes = self.request.instance_id is None or _decisive(self.after) != _decisive(self.before)
@@ -268,6 +273,8 @@ class _Decision:
             self.changes += changes
             self.target_epoch = self.epoch
         epoch, handed_out = group.handed_out
+        if not self.release.has_static_streams_members:
+            return
         if self.epoch == group.group_epoch and group.state == "Stable":
             self.targets = group.target
         elif epoch == self.target_epoch:
@@ -282,7 +289,8 @@ class _Decision:
     def reconcile(self) -> None:
         """Move the member a step towards its target assignment."""
         target = self.targets.get(self.after.member_id, Tasks())
-        after = reconcile(self.after, self.target_epoch, target, _held(self.request), self.group.members)
+        step = Step(self.target_epoch, target, _held(self.request), self.release.converts_tasks_within_members)
+        after = reconcile(self.after, step, self.group.members)
         if after != self.after:
             self.changes.append(records.current(self.group.group_id, after))
             self._takes_step = True
@@ -295,15 +303,19 @@ class _Decision:
             member_epoch=after.member_epoch,
             heartbeat_interval_ms=group.heartbeat_interval_ms,
             acceptable_recovery_lag=ACCEPTABLE_RECOVERY_LAG,
-            task_offset_interval_ms=TASK_OFFSET_INTERVAL_MS,
+            task_offset_interval_ms=TASK_OFFSET_INTERVAL_MS if self.release.has_static_streams_members else 0,
             status=[],
             endpoint_information_epoch=0,
         )
         tasks_changed = before.assigned != after.assigned
         if self.joins or tasks_changed:
             answer.active_tasks, answer.standby_tasks, answer.warmup_tasks = map(_ids, after.assigned)
-        if before.user_endpoint != after.user_endpoint or (tasks_changed and after.user_endpoint is not None):
-            group.endpoint_epoch += 1
+        endpoint_changed = before.user_endpoint != after.user_endpoint
+        if self.release.endpoints_follow_members:
+            raises = endpoint_changed or (tasks_changed and after.user_endpoint is not None)
+        else:
+            raises = (self.joins or tasks_changed) and after.user_endpoint is not None
+        group.endpoint_epoch += raises
         if group.endpoint_epoch != self.request.endpoint_information_epoch:
             answer.partitions_by_user_endpoint = self._endpoints()
         if not group.is_new:
@@ -339,7 +351,7 @@ class _Decision:
             group.member(member_id) for member_id in group.members.in_order() if member_id != self.after.member_id
         ]
         return [
-            _partitions_of(member, self.configured, self.metadata)
+            _partitions_of(member, self.configured, self.metadata, only_existing=self.release.endpoints_follow_members)
             for member in (*others, self.after)
             if member.user_endpoint is not None
             and (self.replaced is None or member.member_id != self.replaced.member_id)
@@ -389,10 +401,11 @@ def _ids(tasks: TaskSet) -> list[structs.TaskIds]:
 
 
 def _partitions_of(
-    member: StreamsMember, configured: Configured, metadata: MetadataImage
+    member: StreamsMember, configured: Configured, metadata: MetadataImage, *, only_existing: bool
 ) -> Response.EndpointToPartitions:
     """Return the partitions that a member with an endpoint reads.
 
+    Unless `only_existing`, a topic with fewer partitions than the member has tasks is listed with its first tasks.
     Raises UNKNOWN_SERVER_ERROR, as Kafka fails, if the number of tasks is not known or a topic does not exist.
     """
     kind = Response.EndpointToPartitions
@@ -413,7 +426,9 @@ def _partitions_of(
                 known = metadata.topics.get(topic)
                 if known is None:
                     raise KafkaError(Code.UNKNOWN_SERVER_ERROR)
-                read = sorted(partition for partition in tasks[name] if partition < len(known.partitions))
+                count = len(known.partitions)
+                read = sorted(tasks[name])
+                read = [partition for partition in read if partition < count] if only_existing else read[:count]
                 if read:
                     found.append(kind.TopicPartition(topic=topic, partitions=read))
         return found
@@ -458,11 +473,12 @@ def _target(
             {name: of.tasks for name, of in subtopologies.items()},
             frozenset(name for name, of in subtopologies.items() if of.changelogs),
         )
-        specs = {
-            member_id: _spec(members[member_id], group.task_offsets.get(member_id, TaskOffsets()).offsets)
-            for member_id in dealt
-        }
-        active, standby = assign(specs, topology, int(configs.get(STANDBY_REPLICAS, 0)))
+        by_owners = group.shard.node.release.assigns_tasks_by_their_owners
+        specs = {}
+        for member_id in dealt:
+            member, offsets = members[member_id], group.task_offsets.get(member_id, TaskOffsets()).offsets
+            specs[member_id] = _spec(member, member.assigned if by_owners else targets.get(member_id, Tasks()), offsets)
+        active, standby = assign(specs, topology, int(configs.get(STANDBY_REPLICAS, 0)), ranks_copies=by_owners)
         dealt = {
             member_id: Tasks(_task_set(active.get(member_id, ())), _task_set(standby.get(member_id, ())))
             for member_id in dealt
@@ -477,13 +493,13 @@ def _target(
     return dealt, changes
 
 
-def _spec(member: StreamsMember, offsets: Offsets) -> TaskMember:
-    return TaskMember(
-        member.process_id,
-        [(of, partition) for of, partitions in member.assigned.active.items() for partition in partitions],
-        [(of, partition) for of, partitions in member.assigned.standby.items() for partition in partitions],
-        {(of, partition): offset for of, partitions in offsets.items() for partition, offset in partitions.items()},
+def _spec(member: StreamsMember, had: Tasks, offsets: Offsets) -> TaskMember:
+    active, standby = (
+        [(of, partition) for of, partitions in kind.items() for partition in partitions]
+        for kind in (had.active, had.standby)
     )
+    copies = {(of, partition): offset for of, each in offsets.items() for partition, offset in each.items()}
+    return TaskMember(member.process_id, active, standby, copies)
 
 
 def _task_set(tasks: Iterable[tuple[str, int]]) -> TaskSet:

@@ -128,11 +128,11 @@ class StreamsMember(NamedTuple):
         )
 
     def updated_by(
-        self, request: StreamsGroupHeartbeatRequest, client_id: str, client_host: str, *, joins: bool
+        self, request: StreamsGroupHeartbeatRequest, client_id: str, client_host: str, *, resets_endpoint: bool
     ) -> "StreamsMember":
         """Return the member updated by a heartbeat. A null field in the heartbeat means that it has not changed.
 
-        A member that joins without an endpoint has none.
+        With `resets_endpoint`, a null endpoint means that the member has none.
         """
         timeout_ms, endpoint = request.rebalance_timeout_ms, request.user_endpoint
         user_endpoint = None if endpoint is None else Endpoint(endpoint.host, endpoint.port)
@@ -144,7 +144,7 @@ class StreamsMember(NamedTuple):
             rebalance_timeout_ms=self.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
             topology_epoch=self.topology_epoch if request.topology is None else request.topology.epoch,
             process_id=self.process_id if request.process_id is None else request.process_id,
-            user_endpoint=user_endpoint if joins or user_endpoint is not None else self.user_endpoint,
+            user_endpoint=user_endpoint if resets_endpoint or user_endpoint is not None else self.user_endpoint,
             client_tags=(
                 self.client_tags
                 if request.client_tags is None

@@ -14,6 +14,7 @@ Source: org.apache.kafka.coordinator.group.streams.CurrentAssignmentBuilder.
 """
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from kafkalet.broker.java_order import order_of_strings
 from kafkalet.protocol.errors import Code, KafkaError
@@ -23,15 +24,22 @@ from .members import MemberState, StreamsMember, StreamsMembers, Tasks, TaskSet
 _IsHeld = Callable[[str, int], bool]
 
 
-def reconcile(
-    member: StreamsMember, target_epoch: int, target: Tasks, held: Tasks | None, members: StreamsMembers
-) -> StreamsMember:
+class Step(NamedTuple):
+    """The input for the next reconciliation step of a member."""
+
+    target_epoch: int
+    target: Tasks
+    held: Tasks | None  # the tasks that the member says it has; None if its heartbeat does not list them
+    converts: bool = True  # whether tasks change their kind within a member; before 4.4, they are revoked first
+
+
+def reconcile(member: StreamsMember, step: Step, members: StreamsMembers) -> StreamsMember:
     """Return the member after its next reconciliation step, or unchanged if there is no step to take.
 
-    `held` contains the tasks that the member says it has, and is None if its heartbeat does not list them. Raises
-    FENCED_MEMBER_EPOCH if the member's state was written by a later release.
+    Raises FENCED_MEMBER_EPOCH if the member's state was written by a later release.
     """
-    if member.state == MemberState.STABLE and member.member_epoch == target_epoch:
+    held = step.held
+    if member.state == MemberState.STABLE and member.member_epoch == step.target_epoch:
         return member
     epoch = member.member_epoch
     if member.state == MemberState.UNREVOKED_TASKS:
@@ -44,8 +52,8 @@ def reconcile(
                 Code.FENCED_MEMBER_EPOCH,
                 "The streams group member is in a unknown state. The member must abandon all its tasks and rejoin.",
             )
-        epoch = target_epoch
-    return _Step(member, target_epoch, target, held, members).taken(epoch)
+        epoch = step.target_epoch
+    return _Reconciliation(member, step, members).result(epoch)
 
 
 class _Difference:
@@ -88,19 +96,17 @@ def _remove(tasks: TaskSet, subtopology: str, partition: int) -> None:
         del tasks[subtopology]
 
 
-class _Step:
+class _Reconciliation:
     """A reconciliation step of a member."""
 
-    def __init__(
-        self, member: StreamsMember, target_epoch: int, target: Tasks, held: Tasks | None, members: StreamsMembers
-    ) -> None:
+    def __init__(self, member: StreamsMember, step: Step, members: StreamsMembers) -> None:
         self.member = member
-        self.target_epoch = target_epoch
-        self.target = target
-        self.held = held
+        self.step = step
         self.members = members
-        owned = member.assigned
-        self.active = _Difference(owned.active, target.active, target_epoch, self._is_active_held)
+        owned, target = member.assigned, step.target
+        self.own = owned if step.converts else Tasks()
+        """Tasks of the member that others do not have to release first, if their kind changes."""
+        self.active = _Difference(owned.active, target.active, step.target_epoch, self._is_active_held)
         self.standby = _Difference(owned.standby, target.standby, 0, self._is_standby_held)
         self.warmup = _Difference(owned.warmup, target.warmup, 0, self._is_warmup_held)
         self.waits = self.active.waits or self.standby.waits or self.warmup.waits
@@ -115,7 +121,7 @@ class _Step:
         )
 
     def _is_standby_held(self, subtopology: str, partition: int) -> bool:
-        process, owned = self.member.process_id, self.member.assigned.active
+        process, owned = self.member.process_id, self.own.active
         runs = self.members.active_process(subtopology, partition) == process
         return (
             (runs and partition not in owned.get(subtopology, ()))
@@ -133,18 +139,18 @@ class _Step:
 
     def _has_other_standby(self, subtopology: str, partition: int) -> bool:
         """Return whether another member of the same process has the standby task."""
-        own = self.member.assigned.standby.get(subtopology, ())
+        own = self.own.standby.get(subtopology, ())
         return self.members.has_standby(self.member.process_id, subtopology, partition) and partition not in own
 
     def _has_other_warmup(self, subtopology: str, partition: int) -> bool:
-        own = self.member.assigned.warmup.get(subtopology, ())
+        own = self.own.warmup.get(subtopology, ())
         return self.members.has_warmup(self.member.process_id, subtopology, partition) and partition not in own
 
     # The member after the step
 
-    def taken(self, epoch: int) -> StreamsMember:
+    def result(self, epoch: int) -> StreamsMember:
         """Return the member after the step. It has `epoch` if it has to revoke tasks before it advances."""
-        owned = self.member.assigned
+        owned, held = self.own, self.step.held
         for subtopology, partition in _each(owned.active):
             self.standby.grant(subtopology, partition)
         for subtopology, partition in _each(owned.standby):
@@ -158,12 +164,12 @@ class _Step:
             (difference, subtopology, partition)
             for tasks, difference in copies
             for subtopology, partition in _each(tasks)
-            if partition in self.target.active.get(subtopology, ())
+            if partition in self.step.target.active.get(subtopology, ())
         ]
         for difference, subtopology, partition in promoted:
             _remove(difference.revoked, subtopology, partition)
         pending = Tasks(self.active.revoked, self.standby.revoked, self.warmup.revoked)
-        must_revoke = bool(pending) and (self.held is None or self.held.overlaps(pending))
+        must_revoke = bool(pending) and (held is None or held.overlaps(pending))
         for difference, subtopology, partition in promoted:
             if must_revoke or partition not in self.active.added.get(subtopology, ()):
                 difference.kept.setdefault(subtopology, {})[partition] = 0
@@ -172,7 +178,7 @@ class _Step:
             return self.member.at_epoch(epoch, MemberState.UNREVOKED_TASKS, kept, pending)
         added = Tasks(self.active.added, self.standby.added, self.warmup.added)
         state = MemberState.UNRELEASED_TASKS if self.waits else MemberState.STABLE
-        return self.member.at_epoch(self.target_epoch, state, _merged(kept, added), Tasks())
+        return self.member.at_epoch(self.step.target_epoch, state, _merged(kept, added), Tasks())
 
 
 def _each(tasks: TaskSet) -> list[tuple[str, int]]:

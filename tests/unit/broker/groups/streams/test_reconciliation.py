@@ -1,7 +1,7 @@
 import pytest
 
 from kafkalet.broker.groups.streams.members import MemberState, StreamsMember, StreamsMembers, Tasks, TaskSet
-from kafkalet.broker.groups.streams.reconciliation import reconcile
+from kafkalet.broker.groups.streams.reconciliation import Step, reconcile
 from kafkalet.protocol.errors import Code, KafkaError
 
 
@@ -18,7 +18,7 @@ def step(of: StreamsMember, target: Tasks, held: Tasks | None, *others: StreamsM
     members = StreamsMembers()
     for each in (of, *others):
         members.update(each)
-    return reconcile(of, 6, target, held, members)
+    return reconcile(of, Step(6, target, held), members)
 
 
 def test_kept_task_keeps_its_epoch_and_a_new_one_gets_that_of_the_target() -> None:
