@@ -34,6 +34,9 @@ org.apache.kafka.coordinator.group.assignor: RangeAssignor SimpleAssignor Unifor
 org.apache.kafka.coordinator.group.classic: ClassicGroup
 org.apache.kafka.coordinator.group.modern.consumer: ConsumerGroup CurrentAssignmentBuilder
 org.apache.kafka.coordinator.group.modern.share: ShareGroup ShareGroupConfig ShareGroupMember
+org.apache.kafka.coordinator.group.streams: StreamsGroup
+org.apache.kafka.coordinator.group.streams.assignor: StickyTaskAssignor
+org.apache.kafka.coordinator.group.streams.topics: EndpointToPartitionsManager InternalTopicManager
 org.apache.kafka.coordinator.share: ShareCoordinatorService ShareCoordinatorShard
 org.apache.kafka.image: ScramImage
 org.apache.kafka.metadata.authorizer: StandardAuthorizer StandardAuthorizerData

@@ -74,8 +74,9 @@ def normalized(answer: Any, in_order: InOrder, field: str = "") -> Any:
         case dict():
             kept = {key: normalized(item, in_order, key) for key, item in answer.items()}
             for key, kind in SETS.items():
-                if not _counts(in_order, key) and all(type(one) is kind for one in kept.get(key) or [None]):
-                    kept[key] = sorted(kept[key])
+                values = kept.get(key)
+                if isinstance(values, list) and not _counts(in_order, key) and all(type(one) is kind for one in values):
+                    kept[key] = sorted(values)
             return {key: item for key, item in kept.items() if not is_ignored(key, kept) and not key.startswith("#")}
         case list():
             items = [normalized(item, in_order, field) for item in answer]
