@@ -8,6 +8,7 @@ from kafkalet.broker.groups.classic.group import ClassicGroup
 from kafkalet.broker.groups.consumer.group import ConsumerGroup
 from kafkalet.broker.groups.group import Group, GroupType
 from kafkalet.broker.groups.share.group import ShareGroup
+from kafkalet.broker.groups.streams.group import StreamsGroup
 from tests.unit.model.stage import Stage
 
 from .acting import ONE_PARTITION, Acting
@@ -25,7 +26,7 @@ def stage() -> Iterator[Stage]:
 def of_each_kind(stage: Stage) -> list[Group]:
     Acting(stage)  # looks up the coordinator
     shard = stage.cluster._server.brokers[1].coordinators.groups.shard_of("g")
-    return [ClassicGroup(shard, "g"), ConsumerGroup(shard, "g"), ShareGroup(shard, "g")]
+    return [kind(shard, "g") for kind in (ClassicGroup, ConsumerGroup, ShareGroup, StreamsGroup)]
 
 
 @pytest.mark.parametrize("name", ASKED)
@@ -45,4 +46,4 @@ def test_new_group_of_any_type_is_empty(stage: Stage) -> None:
 
 def test_group_types_are_named_as_in_list_groups(stage: Stage) -> None:
     assert [group.type for group in of_each_kind(stage)] == list(GroupType)
-    assert [str(kind) for kind in GroupType] == ["classic", "consumer", "share"]
+    assert [str(kind) for kind in GroupType] == ["classic", "consumer", "share", "streams"]

@@ -42,3 +42,7 @@ def test_sets_are_compared_without_order() -> None:
 
 def test_compared_orders_are_those_of_apis() -> None:
     assert IN_ORDER.keys() <= BY_TITLE.keys()
+
+
+def test_number_of_partitions_is_not_a_set() -> None:
+    assert normalized({"partitions": 2}, False) == {"partitions": 2}
