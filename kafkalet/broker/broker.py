@@ -84,7 +84,7 @@ class Broker:
         if self._telemetry is None:
             from .telemetry import Telemetry
 
-            self._telemetry = Telemetry(self.node.metadata, self.node.release)
+            self._telemetry = Telemetry(self.controller.metadata, self.node.release)
         return self._telemetry
 
     @property
@@ -94,8 +94,8 @@ class Broker:
             from .share.persister import SharePersister
 
             def coordinator(node_id: int) -> ShareCoordinator | None:
-                of_broker = self.coordinators.of_broker(node_id)
-                return None if of_broker is None or of_broker.node.is_silent else of_broker.share
+                of_broker = self._reached(node_id)
+                return None if of_broker is None else of_broker.share
 
             self._share_state = SharePersister(self.controller, coordinator)
         return self._share_state
@@ -116,8 +116,15 @@ class Broker:
             from .transactions.verification import Transactions
 
             node = self.node
-            self._transactions = Transactions(node.metadata, node.real_clock, node.release, self.coordinators.of_broker)
+            self._transactions = Transactions(lambda: node.metadata, node.real_clock, node.release, self._reached)
         return self._transactions
+
+    def _reached(self, node_id: int) -> Coordinators | None:
+        """Return the coordinators of a broker that responds to this one, or None."""
+        found = self.coordinators.of_broker(node_id)
+        if found is None or found is self.coordinators or not (found.node.is_silent or self.node.is_silent):
+            return found
+        return None
 
     def _authorizer(self) -> Authorizer | None:
         given = self.node.config.given()

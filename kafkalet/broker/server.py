@@ -218,7 +218,7 @@ class Server:
         """The transactions of the whole cluster, regardless of which broker coordinates them."""
         from .transactions.verification import Transactions
 
-        return Transactions(self.metadata, LoopTime(self.host.loop), self.release, self._coordinators_of)
+        return Transactions(lambda: self.metadata, LoopTime(self.host.loop), self.release, self._coordinators_of)
 
     def _coordinators_of(self, node_id: int) -> Coordinators | None:
         broker = self.brokers.get(node_id)

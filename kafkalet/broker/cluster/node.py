@@ -93,7 +93,7 @@ class Node:
         self._unopened: dict[tuple[str, int], Partition] = {}
         """The replicas whose logs have not been opened yet."""
         self.is_silent = False
-        """Whether other brokers get no responses from this one, because its process is suspended."""
+        """Whether the broker neither responds to other brokers nor gets their responses."""
         self.is_read_only = False
         """Whether the data must not be changed, except by groups; see served.py."""
         self.offline: dict[tuple[str, int], str] = Noting(metadata.revision)

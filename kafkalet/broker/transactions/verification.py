@@ -74,13 +74,13 @@ class Leader(Protocol):
 class Transactions:
     """The transactions of a cluster, regardless of which broker coordinates them.
 
-    Verifications are repeated in real time, which is measured by `clock`. `coordinators_of` returns the coordinators of
-    a running broker by its id.
+    Verifications are repeated in real time, which is measured by `clock`. `metadata` returns the metadata of now, and
+    `coordinators_of` the coordinators of a running broker by its id.
     """
 
     def __init__(
         self,
-        metadata: MetadataImage,
+        metadata: Callable[[], MetadataImage],
         clock: Clock,
         release: Release,
         coordinators_of: Callable[[int], Leader | None],
@@ -147,11 +147,10 @@ class Transactions:
 
     def _leader(self, transactional_id: str) -> Leader | None:
         """Return the coordinators of the broker responsible for this id, or None if there is none at the moment."""
-        topic = self._metadata.topics.get(TRANSACTION_STATE.name)
+        topic = self._metadata().topics.get(TRANSACTION_STATE.name)
         if topic is None:
             return None
-        found = self._coordinators_of(topic.partitions[partition_of(transactional_id, len(topic.partitions))].leader)
-        return None if found is None or found.node.is_silent else found
+        return self._coordinators_of(topic.partitions[partition_of(transactional_id, len(topic.partitions))].leader)
 
 
 def _refusal(code: Code, operation: Operation) -> KafkaError:

@@ -313,3 +313,16 @@ def test_broker_that_is_reconnected_without_a_controller_is_fenced_until_one_is_
 def test_controller_is_stopped_once(cluster: Cluster) -> None:
     with cluster.stop_controller(), pytest.raises(ValueError, match="the controller is stopped already"):
         cluster.stop_controller()
+
+
+def test_broker_that_was_isolated_finds_transactions_of_later(cluster: Cluster) -> None:
+    server = cluster._server
+    cluster.broker(1).cut_off("brokers", "controller")
+    cluster.clock.advance(seconds=6, sessions=True)
+    transactions = server.brokers[1].transactions
+    with cluster.open_transaction("x"):
+        pass
+    with pytest.raises(KafkaError, match="there is no transactional id x"):
+        server.call(lambda: transactions.view("x"))
+    cluster.broker(1).reconnect()
+    assert server.call(lambda: transactions.view("x")).transactional_id == "x"
