@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from kafkalet import formats
-from kafkalet.formats import Malformed
+from kafkalet.formats import EpochStart, Malformed
 
 from . import small_files
 from .faults import Report, parsed
@@ -14,7 +14,6 @@ from .kinds import FileKind, Kind, folder_of
 from .overview import FoundFile, files_in, segments_in
 from .reading import ReadOnlyFile, Unreadable, entries
 from .segment_check import (
-    EpochEntry,
     LogState,
     SegmentFiles,
     Snapshot,
@@ -81,7 +80,7 @@ def _log_start_offset(directory: str) -> int:
     return 0
 
 
-def _epochs(directory: str, report: Report) -> list[EpochEntry] | None:
+def _epochs(directory: str, report: Report) -> list[EpochStart] | None:
     path = os.path.join(directory, formats.LEADER_EPOCHS)
     found = parsed(path, small_files.read_epochs, report)
     if found is None:
@@ -144,7 +143,7 @@ def _missing_indexes(segment: FoundFile, report: Report) -> None:
             report.fault(path, None, "missing", "the file does not exist; the next start builds it from the .log")
 
 
-def _ends(directory: str, epochs: list[EpochEntry] | None, state: LogState, end: int, report: Report) -> None:
+def _ends(directory: str, epochs: list[EpochStart] | None, state: LogState, end: int, report: Report) -> None:
     """Check the files that refer to the end of the log."""
     for snapshot in state.snapshots:
         if snapshot.offset > end:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from typing import NamedTuple
 
-from kafkalet.formats import PRODUCER_ENTRY, TXN_INDEX_VERSION, snapshot_entries
+from kafkalet.formats import PRODUCER_ENTRY, TXN_INDEX_VERSION, EpochStart, snapshot_entries
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.records.batch import LOG_APPEND_TIME, NO_TIMESTAMP, Batch
 from kafkalet.protocol.records.control import ControlType, control_type, read_end_marker
@@ -67,18 +67,10 @@ def read_snapshot(path: str, offset: int) -> Snapshot:
     return Snapshot(path, offset, found)
 
 
-class EpochEntry(NamedTuple):
-    """An entry of leader-epoch-checkpoint, with its position."""
-
-    epoch: int
-    start_offset: int
-    position: int
-
-
 class LogState:
     """The state of a log after the batches that were read so far, beginning with its first segment."""
 
-    def __init__(self, snapshots: Iterable[Snapshot] = (), epochs: list[EpochEntry] | None = None) -> None:
+    def __init__(self, snapshots: Iterable[Snapshot] = (), epochs: list[EpochStart] | None = None) -> None:
         self.first_offset: int | None = None
         """The base offset of the first batch."""
         self.next_offset = -1

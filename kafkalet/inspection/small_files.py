@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterator
 
 from kafkalet.formats import (
+    EpochStart,
     Malformed,
     parse_epochs,
     parse_offsets,
@@ -19,7 +20,7 @@ from .index_file import IndexFile
 from .kinds import FileKind, Kind
 from .reading import ReadOnlyFile, read_file
 from .rows import Row
-from .segment_check import EpochEntry, read_snapshot
+from .segment_check import read_snapshot
 
 INDEXES = (Kind.OFFSET_INDEX, Kind.TIME_INDEX, Kind.TXN_INDEX)
 
@@ -47,9 +48,9 @@ LAYOUT_NAMES = {
 }
 
 
-def read_epochs(path: str) -> list[EpochEntry]:
+def read_epochs(path: str) -> list[EpochStart]:
     """Return the entries of leader-epoch-checkpoint."""
-    return [EpochEntry(*entry) for entry in parse_epochs(read_file(path))]
+    return parse_epochs(read_file(path))
 
 
 def read_topic_id(path: str) -> str:

@@ -24,6 +24,7 @@ KINDS = {
 APIS = SOURCE / "broker" / "apis"
 OFTEN = 5
 ELSEWHERE: dict[str, str] = {
+    "broker.apis.parts.described_groups": "broker/apis/test_share_group_describe.py",
     "broker.apis.parts.error_texts": "broker/apis/test_alter_share_group_offsets.py",
     "broker.apis.parts.requirements": "broker/apis/test_share_group_heartbeat.py",
     "broker.apis.parts.share_requests": "broker/apis/test_share_acknowledge.py",

@@ -7,9 +7,7 @@ Missing groups and groups of other types return GROUP_ID_NOT_FOUND.
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.consumerGroupDescribe.
 """
 
-from itertools import chain
-
-from kafkalet.broker.apis.parts.authorized_operations import authorized_operations
+from kafkalet.broker.apis.parts.described_groups import describe_groups
 from kafkalet.broker.apis.parts.error_texts import HIDDEN_TOPICS
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.consumer.group import ConsumerGroup, runs_consumer_groups
@@ -20,24 +18,15 @@ from kafkalet.protocol.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
 )
-from kafkalet.tasks.task import pause
 
 
 async def handle(request: ConsumerGroupDescribeRequest, context: Context) -> ConsumerGroupDescribeResponse:
     if not runs_consumer_groups(context.node):
         raise KafkaError(Code.UNSUPPORTED_VERSION)
-    described, refused = [], []
-    by_partition = context.broker.coordinators.groups.by_partition(request.group_ids)
-    for group_id in sorted(chain(*by_partition), key=bool):  # the empty id, which is refused, is first
-        if context.allows(Operation.DESCRIBE, ResourceType.GROUP, group_id):
-            group = _describe(group_id, context)
-            if request.include_authorized_operations and group.error_code == Code.NONE:
-                group.authorized_operations = authorized_operations(context, ResourceType.GROUP, group_id)
-            described.append(group)
-        else:
-            refused.append(_refused(group_id, Code.GROUP_AUTHORIZATION_FAILED))
-        await pause()
-    return ConsumerGroupDescribeResponse(groups=refused + described)
+    groups = await describe_groups(
+        request.group_ids, _describe, _refused, context, with_operations=request.include_authorized_operations
+    )
+    return ConsumerGroupDescribeResponse(groups=groups)
 
 
 def _describe(group_id: str, context: Context) -> ConsumerGroupDescribeResponse.Group:

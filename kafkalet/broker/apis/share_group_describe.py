@@ -5,9 +5,7 @@ Missing groups and groups of other types return GROUP_ID_NOT_FOUND.
 Source: kafka.server.KafkaApis.handleShareGroupDescribe, GroupCoordinatorService.shareGroupDescribe.
 """
 
-from itertools import chain
-
-from kafkalet.broker.apis.parts.authorized_operations import authorized_operations
+from kafkalet.broker.apis.parts.described_groups import describe_groups
 from kafkalet.broker.apis.parts.error_texts import HIDDEN_TOPICS, text_of
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.modern.group import group_of
@@ -15,7 +13,6 @@ from kafkalet.broker.groups.share.group import ShareGroup, runs_share_groups
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.share_group_describe import ShareGroupDescribeRequest, ShareGroupDescribeResponse
-from kafkalet.tasks.task import pause
 
 Group = ShareGroupDescribeResponse.Group
 
@@ -23,27 +20,19 @@ Group = ShareGroupDescribeResponse.Group
 async def handle(request: ShareGroupDescribeRequest, context: Context) -> ShareGroupDescribeResponse:
     if not runs_share_groups(context.node):
         raise KafkaError(Code.UNSUPPORTED_VERSION)
-    described: list[Group] = []
-    refused: list[Group] = []
-    by_partition = context.broker.coordinators.groups.by_partition(request.group_ids)
-    for group_id in sorted(chain(*by_partition), key=bool):  # the empty id, which is refused, is first
-        if context.allows(Operation.DESCRIBE, ResourceType.GROUP, group_id):
-            group = _describe(group_id, context)
-            if request.include_authorized_operations and group.error_code == Code.NONE:
-                group.authorized_operations = authorized_operations(context, ResourceType.GROUP, group_id)
-            described.append(_with_visible_topics(group, context))
-        else:
-            refused.append(_refused(group_id, Code.GROUP_AUTHORIZATION_FAILED))
-        await pause()
-    return ShareGroupDescribeResponse(groups=refused + described)
+    groups = await describe_groups(
+        request.group_ids, _describe, _refused, context, with_operations=request.include_authorized_operations
+    )
+    return ShareGroupDescribeResponse(groups=groups)
 
 
 def _describe(group_id: str, context: Context) -> Group:
     try:
         shard = context.broker.coordinators.groups.shard_of(group_id)
-        return group_of(ShareGroup, shard.visible_group(group_id), group_id).described()
+        group = group_of(ShareGroup, shard.visible_group(group_id), group_id).described()
     except KafkaError as error:
         return _refused(group_id, error.code, text_of(error) if group_id else None)
+    return _with_visible_topics(group, context)
 
 
 def _with_visible_topics(group: Group, context: Context) -> Group:

@@ -8,16 +8,13 @@ Missing groups and groups of other types return GROUP_ID_NOT_FOUND.
 Source: kafka.server.KafkaApis.handleStreamsGroupDescribe, GroupCoordinatorService.streamsGroupDescribe.
 """
 
-from itertools import chain
-
-from kafkalet.broker.apis.parts.authorized_operations import authorized_operations
+from kafkalet.broker.apis.parts.described_groups import describe_groups
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.modern.group import group_of
 from kafkalet.broker.groups.streams.group import Described, StreamsGroup, runs_streams_groups
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.streams_group_describe import StreamsGroupDescribeRequest, StreamsGroupDescribeResponse
-from kafkalet.tasks.task import pause
 
 _HIDDEN_TOPICS = "The described group uses topics that the client is not authorized to describe."
 _NOT_STORED = 1
@@ -27,29 +24,22 @@ _NOT_STORED = 1
 async def handle(request: StreamsGroupDescribeRequest, context: Context) -> StreamsGroupDescribeResponse:
     if not runs_streams_groups(context.node):
         raise KafkaError(Code.UNSUPPORTED_VERSION)
-    described: list[Described] = []
-    refused: list[Described] = []
-    by_partition = context.broker.coordinators.groups.by_partition(request.group_ids)
-    for group_id in sorted(chain(*by_partition), key=bool):  # the empty id, which is refused, is first
-        if context.allows(Operation.DESCRIBE, ResourceType.GROUP, group_id):
-            group = _describe(group_id, context)
-            if group.error_code == Code.NONE:
-                if request.include_authorized_operations:
-                    group.authorized_operations = authorized_operations(context, ResourceType.GROUP, group_id)
-                group.topology_description_status = _NOT_STORED if request.include_topology_description else 0
-            described.append(_with_visible_topics(group, context))
-        else:
-            refused.append(_refused(group_id, Code.GROUP_AUTHORIZATION_FAILED))
-        await pause()
-    return StreamsGroupDescribeResponse(groups=refused + described)
+    groups = await describe_groups(
+        request.group_ids, _describe, _refused, context, with_operations=request.include_authorized_operations
+    )
+    for group in groups:
+        if request.include_topology_description and group.error_code == Code.NONE:
+            group.topology_description_status = _NOT_STORED
+    return StreamsGroupDescribeResponse(groups=groups)
 
 
 def _describe(group_id: str, context: Context) -> Described:
     try:
         shard = context.broker.coordinators.groups.shard_of(group_id)
-        return group_of(StreamsGroup, shard.visible_group(group_id), group_id).described()
+        group = group_of(StreamsGroup, shard.visible_group(group_id), group_id).described()
     except KafkaError as error:
         return _refused(group_id, error.code, error.message if error.code == Code.GROUP_ID_NOT_FOUND else None)
+    return _with_visible_topics(group, context)
 
 
 def _with_visible_topics(group: Described, context: Context) -> Described:

@@ -11,8 +11,9 @@ with ZooKeeper, kafka.server.DelegationTokenManagerZk.
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Self
 
+from kafkalet.broker.config.release import Release
 from kafkalet.clock import Clock
 from kafkalet.properties import Property, Type, at_least
 from kafkalet.protocol.errors import Code, KafkaError
@@ -75,19 +76,6 @@ def _period(given: Mapping[str, str], name: str, default: int) -> int:
     return value
 
 
-class TokenRules(Protocol):
-    """The differences between releases; see `Release`."""
-
-    @property
-    def checks_token_owners_first(self) -> bool: ...
-    @property
-    def keeps_expired_tokens(self) -> bool: ...
-    @property
-    def renews_tokens_for_any_time(self) -> bool: ...
-    @property
-    def wraps_token_times(self) -> bool: ...
-
-
 class DelegationTokens:
     """The tokens of a cluster. `change` stores tokens by id, and removes ids whose token is None."""
 
@@ -96,7 +84,7 @@ class DelegationTokens:
         tokens: Mapping[str, DelegationToken],
         settings: TokenSettings,
         clock: Clock,
-        rules: TokenRules,
+        rules: Release,
         change: Callable[[Mapping[str, DelegationToken | None]], None],
     ) -> None:
         self.settings = settings

@@ -8,8 +8,9 @@ Source: org.apache.kafka.common.network.SaslChannelBuilder, BrokerSecurityConfig
 
 import logging
 from collections.abc import Callable, Mapping
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
+from kafkalet.broker.config.release import Release
 from kafkalet.broker.java_order import order_of_strings
 from kafkalet.broker.purgatory import Purgatory
 from kafkalet.broker.security.delegation_tokens import DelegationTokens
@@ -29,15 +30,6 @@ _FAILURE = "failure"  # the key of delayed responses, which is never touched
 T = TypeVar("T")
 
 
-class SaslRules(Protocol):
-    """The differences between releases; see `Release`."""
-
-    @property
-    def delays_close_before_handshake(self) -> bool: ...
-    @property
-    def reads_unsecured_tokens_as_base64url(self) -> bool: ...
-
-
 class SaslListener:
     """The SASL settings of a listener. `values` are its properties."""
 
@@ -47,7 +39,7 @@ class SaslListener:
         credentials: Mapping[tuple[str, ScramMechanism], ScramCredential],
         clock: Clock,
         call_soon: Callable[[Callable[[], None]], object],
-        rules: SaslRules,
+        rules: Release,
         tokens: DelegationTokens | None = None,
     ) -> None:
         """`clock` is the clock of client time. Raises InvalidProperty."""
