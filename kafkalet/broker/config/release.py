@@ -281,7 +281,7 @@ class Release:
         "A member that drops its regular expression immediately triggers a new assignment.")
     keeps_assignment_epochs = since(4, 3,
         "Partitions keep the epoch in which they were assigned, so that members may commit late (KIP-1251), and "
-        "group.consumer.assignment.interval.ms and group.share.assignment.interval.ms take effect.")
+        "the intervals of consumer, share and streams groups between assignments take effect.")
     settles_empty_groups = since(4, 4,
         "The assignment epoch catches up with the group epoch when the last member leaves.")
     rebalances_for_another_assignor = since(4, 4,

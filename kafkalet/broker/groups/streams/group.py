@@ -61,6 +61,7 @@ class StreamsGroup(ModernGroup[StreamsMember]):
 
     def __init__(self, shard: Shard, group_id: str) -> None:
         super().__init__(shard, group_id)
+        self.group_epoch = 1  # in every release; before 4.3, the assignment epoch is 0
         self.members: StreamsMembers = StreamsMembers()
         self.target: dict[str, Tasks] = {}
         self.topology: Topology | None = None
@@ -177,8 +178,10 @@ class StreamsGroup(ModernGroup[StreamsMember]):
 
     @property
     def assignment_interval_ms(self) -> int:
-        config = self.shard.node.config
-        return self.own_number("streams.assignment.interval.ms", config.group_streams_assignment_interval_ms)
+        node = self.shard.node
+        if not node.release.keeps_assignment_epochs:
+            return 0
+        return self.own_number("streams.assignment.interval.ms", node.config.group_streams_assignment_interval_ms)
 
     @property
     def initial_rebalance_delay_ms(self) -> int:

@@ -263,6 +263,7 @@ class _Decision:
         members, targets = _with(group, self.after)
         if (Wait.MEMBERS, "") in group.timers:
             self._delayed("initial rebalance delay")
+            self.target_epoch = max(1, group.assignment_epoch)
         elif group.assignment_epoch >= self.epoch:
             self.targets = targets
         elif not group.may_assign():
@@ -489,7 +490,8 @@ def _target(
         for member_id, tasks in dealt.items()
         if targets.get(member_id) != tasks
     ]
-    changes.append(records.target_epoch(group.group_id, epoch, group.shard.clock.now_ms()))
+    timestamp_ms = group.shard.clock.now_ms() if group.shard.node.release.keeps_assignment_epochs else 0
+    changes.append(records.target_epoch(group.group_id, epoch, timestamp_ms))
     return dealt, changes
 
 

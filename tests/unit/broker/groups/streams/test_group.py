@@ -2,7 +2,9 @@ from typing import Any
 
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
-from tests.unit.broker.groups.streaming import COUNTING, Streaming
+from kafkalet.testing.group import members_of
+from tests.unit.broker.groups.streaming import CONFIG, COUNTING, Streaming
+from tests.unit.model.stage import Stage
 
 A, B = "a" * 22, "b" * 22
 
@@ -121,3 +123,24 @@ def test_state_not_ready_is_filtered_by_another_name(streaming: Streaming) -> No
         return len(streaming.ask(Api.LIST_GROUPS, 5, states_filter=[state], types_filter=["streams"])["groups"])
 
     assert (found("NotReady"), found("not_ready"), found("Stable")) == (0, 1, 0)
+
+
+def test_group_continues_on_another_coordinator() -> None:
+    stage = Stage(2, **CONFIG | {"offsets.topic.replication.factor": "2"})
+    stage.cluster.topic("t").create(2)
+    streaming = Streaming(stage)
+    streaming.join(A)
+    former = streaming.node
+    stage.stop_broker(former)
+    streaming.node = stage.coordinator("g", 0)
+    assert streaming.node != former
+    assert streaming.beat(A) == ["0_0", "0_1"]
+    assert streaming.epochs[A] == 2
+    stage.close()
+
+
+def test_test_kit_shows_the_partitions_of_the_tasks(streaming: Streaming) -> None:
+    streaming.join(A)
+    group = streaming.group
+    [member] = members_of(group.shard, group)
+    assert (member.member_id, member.assignment) == (A, {("t", 0), ("t", 1)})

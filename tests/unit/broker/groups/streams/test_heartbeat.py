@@ -2,7 +2,7 @@ import pytest
 
 from kafkalet.broker.groups.administration import evict, rebalance
 from kafkalet.protocol.errors import Code
-from tests.unit.broker.groups.streaming import COUNTING, Streaming, internal, subtopology
+from tests.unit.broker.groups.streaming import COUNTING, Streaming, ids, internal, subtopology
 from tests.unit.model.stage import Stage
 
 A, B, C = "a" * 22, "b" * 22, "c" * 22
@@ -252,3 +252,29 @@ def test_forced_rebalance_computes_a_new_assignment(streaming: Streaming) -> Non
     assert streaming.group.state == "Assigning"
     streaming.beat(A)
     assert streaming.epochs[A] == 3
+
+
+def test_epochs_of_4_2_begin_with_2_and_assignments_are_not_delayed() -> None:
+    stage = Stage(1, "4.2", **{"offsets.topic.num.partitions": "1", "group.streams.initial.rebalance.delay.ms": "1000"})
+    stage.cluster.topic("t").create(2)
+    streaming = Streaming(stage)
+    streaming.join(A, version=0)
+    described = streaming.describe(0)
+    assert (streaming.epochs[A], described["group_epoch"], described["assignment_epoch"]) == (1, 2, 0)
+    stage.advance(1001)
+    assert streaming.beat(A, version=0) == ["0_0", "0_1"]
+    streaming.join(B, version=0)
+    assert streaming.statuses[B] == []
+    stage.close()
+
+
+@pytest.mark.parametrize("field", ["instance_id", "task_offsets", "warmup_tasks"])
+def test_4_3_refuses_what_it_does_not_support_yet(field: str) -> None:
+    stage = Stage(1, "4.3", **{"offsets.topic.num.partitions": "1"})
+    stage.cluster.topic("t").create(1)
+    value = "i" if field == "instance_id" else [] if field == "task_offsets" else ids(["0_0"])
+    answer = Streaming(stage).send(A, 1, version=0, **{field: value})
+    assert (answer["error_code"], answer["error_message"][-18:]) == (Code.INVALID_REQUEST, "not supported yet.") or (
+        answer["error_message"] == "Static membership is not yet supported."
+    )
+    stage.close()
