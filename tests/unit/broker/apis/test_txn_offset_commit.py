@@ -70,8 +70,8 @@ def test_group_outside_the_transaction_is_refused(version: int, code: int) -> No
         assert client.commit_in(initialized(client), {0: 5}, version=version) == {("t", 0): code}
 
 
-@pytest.mark.parametrize(("kafka_version", "code"), [("3.5", Code.NONE), ("3.6", Code.INVALID_TXN_STATE)])
-def test_transaction_is_not_verified_before_3_6(kafka_version: str, code: int) -> None:
+@pytest.mark.parametrize(("kafka_version", "code"), [("3.6", Code.NONE), ("3.7", Code.INVALID_TXN_STATE)])
+def test_transaction_is_not_verified_before_3_7(kafka_version: str, code: int) -> None:
     with committing(version=kafka_version) as client:
         assert client.commit_in(initialized(client), {0: 5}) == {("t", 0): code}
 

@@ -18,6 +18,7 @@ from kafkalet.commands.command_line import UsageError
 from kafkalet_conformance.commands.conform import main
 from kafkalet_conformance.judging import judge as judging
 from kafkalet_conformance.judging.judge import Announcement
+from kafkalet_conformance.judging.nearest import recorded_releases
 from kafkalet_conformance.reports.json_report import dumps, loads, read
 from kafkalet_conformance.results import Outcome, Run
 from tests.source import ROOT
@@ -102,7 +103,10 @@ def test_output_without_utf_8_is_escaped(broker: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--against", "5.0"], "--against 5.0: recorded releases are 2.8, 3.9, 4.3, 4.4; nearest chooses one"),
+        (
+            ["--against", "5.0"],
+            f"--against 5.0: recorded releases are {', '.join(recorded_releases())}; nearest chooses one",
+        ),
         (["--only", "list_offset"], "there is no such area or scenario; did you mean list_offsets"),
         (["--api", "Fech"], "there is no such API with recorded responses; did you mean Fetch?"),
         (["--kip", "KIP-999999"], "there is no such KIP"),
