@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.records.codecs import Codec
 from kafkalet.storage.failures import StorageFailed
 
 from .cluster.node import Node
@@ -167,7 +168,12 @@ class Coordinators:
                 _ = partition.log  # opens, or creates, the log
             except StorageFailed:  # already logged; the partition has no leader any more
                 return
-            coordinator.load(StateLog(partition, self.node.clock, self.node.purgatory))
+            codecs = {
+                CONSUMER_OFFSETS.name: self.node.config.offsets_topic_compression_codec,
+                SHARE_GROUP_STATE.name: self.node.config.share_coordinator_state_topic_compression_codec,
+            }
+            codec = Codec(codecs.get(topic, Codec.NONE))
+            coordinator.load(StateLog(partition, self.node.clock, self.node.purgatory, codec))
 
     def partitions_deleted(self, topic: str, partitions: Collection[int]) -> None:
         """Delete what is stored of deleted partitions: committed offsets, and the state of share partitions."""

@@ -17,6 +17,7 @@ from kafkalet.clock import Clock
 from kafkalet.protocol.errors import Code, KafkaError, ProtocolError
 from kafkalet.protocol.records.batch import TRANSACTIONAL, Batch, batches
 from kafkalet.protocol.records.build import frame_batch
+from kafkalet.protocol.records.codecs import Codec, compress
 from kafkalet.protocol.records.record import Record, encode_records
 from kafkalet.storage.values import Isolation, Origin
 from kafkalet.tasks.delayed import Delayed, completed
@@ -58,8 +59,9 @@ class StateRecord(NamedTuple):
 class StateLog:
     """A partition of an internal topic. Valid as long as this broker leads the partition in one leader epoch."""
 
-    def __init__(self, partition: Partition, clock: Clock, purgatory: Purgatory) -> None:
+    def __init__(self, partition: Partition, clock: Clock, purgatory: Purgatory, codec: Codec = Codec.NONE) -> None:
         self.partition = partition
+        self._codec = codec
         self.leader_epoch = partition.leader_epoch
         self._clock = clock
         self._purgatory = purgatory
@@ -117,9 +119,9 @@ class StateLog:
         as_built = log.config.keeps_built_batches
         base_offset = log.log_end_offset if as_built else 0
         batch = frame_batch(
-            payload,
+            compress(self._codec, payload),
             count,
-            attributes=0 if producer_id == NO_PRODUCER else TRANSACTIONAL,
+            attributes=self._codec | (0 if producer_id == NO_PRODUCER else TRANSACTIONAL),
             base_offset=base_offset,
             last_offset_delta=count - 1,
             leader_epoch=partition.leader_epoch,

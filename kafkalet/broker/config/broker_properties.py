@@ -184,6 +184,8 @@ class BrokerProperties:
         "Replication factor of __consumer_offsets. If unset, it does not exceed the number of brokers.", least=1)
     offsets_topic_segment_bytes = integer("offsets.topic.segment.bytes", 100 << 20,
         "Segment size of __consumer_offsets in bytes.", least=1)
+    offsets_topic_compression_codec = integer("offsets.topic.compression.codec", 0,
+        "Codec of __consumer_offsets: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.", least=0, most=4)
     transaction_state_log_num_partitions = integer("transaction.state.log.num.partitions", 50,
         "Number of partitions of __transaction_state, the topic for transactions.", least=1)
     transaction_state_log_replication_factor = short("transaction.state.log.replication.factor", 3,
@@ -200,6 +202,8 @@ class BrokerProperties:
         since=(4, 0))
     share_coordinator_state_topic_segment_bytes = integer("share.coordinator.state.topic.segment.bytes", 100 << 20,
         "Segment size of __share_group_state in bytes.", least=1, since=(4, 0))
+    share_coordinator_state_topic_compression_codec = integer("share.coordinator.state.topic.compression.codec", 0,
+        "Codec of __share_group_state, as for offsets.topic.compression.codec.", least=0, most=4, since=(4, 0))
     share_coordinator_state_topic_min_isr = short("share.coordinator.state.topic.min.isr", 2,
         "Minimum number of in-sync replicas of __share_group_state.", least=1, since=(4, 0))
     share_coordinator_snapshot_update_records_per_snapshot = integer(

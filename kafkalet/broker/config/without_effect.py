@@ -90,12 +90,10 @@ group.streams.max.standby.replicas                 INT      2        4.1+
 group.streams.topology.description.plugin.class    CLASS    null     4.4+
 offsets.commit.required.acks                       SHORT    -1       0-4.0
 offsets.load.buffer.size                           INT      5242880
-offsets.topic.compression.codec                    INT      0
 share.coordinator.append.linger.ms                 INT      10       4.0-4.1
 share.coordinator.append.linger.ms                 INT      -1       4.1+
 share.coordinator.cached.buffer.max.bytes          INT      1048588  cluster-wide >=524288 4.1+
 share.coordinator.load.buffer.size                 INT      5242880  4.0+
-share.coordinator.state.topic.compression.codec    INT      0        4.0+
 share.coordinator.threads                          INT      1        4.0+
 share.fetch.purgatory.purge.interval.requests      INT      1000     4.0+
 transaction.state.log.load.buffer.size             INT      5242880

@@ -6,6 +6,7 @@ import pytest
 
 from kafkalet.broker.cluster.state_log import StateLog, StateRecord
 from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.records.codecs import Codec
 from kafkalet.protocol.records.record import Record
 from tests.unit.model.stage import Stage
 
@@ -46,6 +47,18 @@ def test_records_of_one_append_are_one_batch(stage: Stage) -> None:
         Record(1, now_ms, b"gone", None),
         Record(2, now_ms, b"k", b"v"),
     ]
+
+
+def test_batches_are_compressed_with_the_codec_of_the_log(stage: Stage) -> None:
+    plain = log_of(stage)
+    log = StateLog(
+        plain.partition, stage.clock, stage.cluster._server.nodes[plain.partition.node_id].purgatory, Codec.GZIP
+    )
+    log.append(RECORDS)
+    log.append(RECORDS, producer_id=7, producer_epoch=3)
+    found = list(log.read())
+    assert [(batch.codec, batch.is_transactional) for batch, _ in found] == [(Codec.GZIP, False), (Codec.GZIP, True)]
+    assert [record.value for record in records_of(log)] == [b"v", None] * 2
 
 
 def test_batch_contains_producer_and_leader_epoch(stage: Stage) -> None:
