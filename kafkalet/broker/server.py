@@ -876,6 +876,7 @@ class Server:
         loop = self.host.loop
         try:
             broker = self._open_broker(node_id, loop)
+            set_strays_aside(self.metadata, {node_id: broker.node})
             for topic, state in self.metadata.all_partitions():
                 if node_id in state.replicas:
                     self.controller.add_replica_on(broker.node, topic, state, skip_broken=True)

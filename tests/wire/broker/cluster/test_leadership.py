@@ -164,6 +164,16 @@ def test_partition_without_a_leader_gets_one_out_of_sync_some_time_after_its_top
     assert (state(three, "careful").leader, state(three, "careful").isr) == (2, [2])
 
 
+def test_replica_of_a_topic_that_was_deleted_while_its_broker_was_stopped_is_set_aside(three: Wire) -> None:
+    three.cluster.topic("gone").create(assignments=[[2, 3]])
+    directory = Path(three.cluster._server.nodes[3].directories.paths[0])
+    three.cluster.broker(3).stop()
+    three.cluster.topic("gone").delete()
+    assert (directory / "gone-0").exists()
+    three.cluster.broker(3).start()
+    assert [path.name.split(".")[-1].split("-")[-1] for path in directory.glob("gone-0*")] == ["stray"]
+
+
 def test_change_of_min_isr_clears_the_eligible_replicas(three: Wire) -> None:
     three.cluster.topic("two").create(config={"min.insync.replicas": "2"}, assignments=[[2, 3]])
     three.cluster.broker(3).stop()
