@@ -65,6 +65,7 @@ _WITHOUT_MESSAGE = frozenset(
         *(Api.CONSUMER_GROUP_DESCRIBE, Api.CONSUMER_GROUP_HEARTBEAT, Api.DELETE_GROUPS, Api.DELETE_TOPICS),
         *(Api.DESCRIBE_GROUPS, Api.DESCRIBE_PRODUCERS, Api.SHARE_GROUP_DESCRIBE, Api.SHARE_GROUP_HEARTBEAT),
         *(Api.SHARE_ACKNOWLEDGE, Api.SHARE_FETCH, Api.DELETE_SHARE_GROUP_STATE, Api.INITIALIZE_SHARE_GROUP_STATE),
+        *(Api.STREAMS_GROUP_DESCRIBE, Api.STREAMS_GROUP_HEARTBEAT),
     }
 )
 _EMPTY = {
@@ -90,6 +91,8 @@ _UNUSED_VALUES = {
     (Api.FIND_COORDINATOR, "node_id"): -1,
     (Api.FIND_COORDINATOR, "port"): -1,
     (Api.OFFSET_FETCH, "metadata"): "",
+    **{(Api.STREAMS_GROUP_HEARTBEAT, f"{kind}_tasks"): None for kind in ("active", "standby", "warmup")},
+    (Api.STREAMS_GROUP_HEARTBEAT, "partitions_by_user_endpoint"): None,
 }
 """The values of fields that do not have the usual value for their type."""
 _ZERO_IF_UNKNOWN = frozenset(
@@ -98,6 +101,7 @@ _ZERO_IF_UNKNOWN = frozenset(
         *(Api.EXPIRE_DELEGATION_TOKEN, Api.GET_TELEMETRY_SUBSCRIPTIONS, Api.RENEW_DELEGATION_TOKEN),
         *(Api.READ_SHARE_GROUP_STATE, Api.READ_SHARE_GROUP_STATE_SUMMARY),
         *(Api.SHARE_ACKNOWLEDGE, Api.SHARE_FETCH, Api.SHARE_GROUP_DESCRIBE, Api.SHARE_GROUP_HEARTBEAT),
+        *(Api.STREAMS_GROUP_DESCRIBE, Api.STREAMS_GROUP_HEARTBEAT),
     }
 )
 """APIs whose error responses have 0 in unused number fields. For all others, it is -1."""
