@@ -96,14 +96,13 @@ class CleanerState:
     `directory` is None for logs without a data directory (in tests); their checkpoint is only kept in memory.
     """
 
-    __slots__ = ("_directory", "_files", "_has_removed", "_offsets", "_uncleanable", "_writing", "in_progress")
+    __slots__ = ("_directory", "_files", "_offsets", "_uncleanable", "_writing", "in_progress")
 
     def __init__(self, files: Files, directory: str | None = None) -> None:
         self._files = files
         self._directory = directory
         self._offsets: dict[TopicPartition, int] | None = None
         self._writing = threading.Lock()
-        self._has_removed = False
         self._uncleanable: dict[TopicPartition, str] = {}
         self.in_progress: dict[TopicPartition, Cleaning] = {}
 
@@ -139,22 +138,16 @@ class CleanerState:
             self.set_offset(log, offset)
 
     def remove(self, log: TopicPartition) -> None:
-        """Forget a log, because it is being deleted. `write_removals` must be called before it is created again."""
+        """Forget a log, because it is being deleted, and write the checkpoint."""
         self.abort(log)
         self._uncleanable.pop(log, None)
         if self.offsets.pop(log, None) is not None:
-            self._has_removed = True
-
-    def write_removals(self) -> None:
-        """Write the checkpoint if logs were removed since it was written."""
-        if self._has_removed:
             self.write()
 
     def move(self, log: TopicPartition, to: CleanerState) -> None:
         """Move the entry of a log to another directory (alterCheckpointDir)."""
         reason, offset = self._uncleanable.get(log), self.offsets.get(log)
         self.remove(log)
-        self.write_removals()
         if offset is not None:
             to.set_offset(log, offset)
         if reason is not None:
@@ -162,7 +155,6 @@ class CleanerState:
 
     def write(self) -> None:
         """Write the checkpoint. May be called from any thread."""
-        self._has_removed = False
         if self.path is None or self._offsets is None:
             return
         with self._writing:

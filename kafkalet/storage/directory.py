@@ -339,7 +339,6 @@ class LogDirectory:
             key in offsets for offsets in self._checkpointed.values()
         ):  # the checkpoints contain an earlier log of this name
             self._rewrite_checkpoints()
-        self.environment.cleaning.write_removals()
         return create_log(os.path.join(self.path, "{}-{}".format(*key)), *key, topic_id, config, self.environment)
 
     def _open(self, key: TopicPartition, directory: str, topic_id: bytes | None, config: LogConfig) -> Log:
