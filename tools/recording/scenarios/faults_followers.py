@@ -353,7 +353,7 @@ def throttled_leader_killed(ask: ScenarioBuilder) -> None:
     cluster = Cluster(ask, (2, 1), leader_replication_throttled_replicas="0:2")
     for number in range(8):
         cluster.written(filled(number, 900_000), at=2)
-    limit("1")
+    limit("60000")
     moved = [{"name": cluster.topic, "partitions": [{"partition_index": 0, "replicas": [1, 3]}]}]
     ask.request("move", "AlterPartitionReassignments", 0, {"topics": moved, "timeout_ms": 30_000}, conn="at-1")
     cluster.copied(900_072, at=3)
