@@ -163,10 +163,12 @@ public final class Cluster implements AutoCloseable {
             addresses.replaceAll(address -> address.replaceAll(":0$", ":" + portOfFirst));
         }
         addresses.add(OWN.value() + "://localhost:0");
-        passed.merge("listener.security.protocol.map", OWN.value() + ":SASL_PLAINTEXT", (map, more) -> map + "," + more);
-        passed.merge("super.users", "User:" + OWN.value(), (users, more) -> users + ";" + more);
-        passed.put("listener.name.kafkalet.sasl.enabled.mechanisms", "PLAIN");
-        passed.put("listener.name.kafkalet.plain.sasl.jaas.config", OWN_USER.replace(";", " user_KAFKALET=\"KAFKALET\";"));
+        passed.merge("listener.security.protocol.map", OWN.value() + ":" + ownProtocol(), (map, more) -> map + "," + more);
+        if (ownProtocol() == SecurityProtocol.SASL_PLAINTEXT) {
+            passed.merge("super.users", "User:" + OWN.value(), (users, more) -> users + ";" + more);
+            passed.put("listener.name.kafkalet.sasl.enabled.mechanisms", "PLAIN");
+            passed.put("listener.name.kafkalet.plain.sasl.jaas.config", OWN_USER.replace(";", " user_KAFKALET=\"KAFKALET\";"));
+        }
         String builder = passed.getOrDefault(BUILDER, "");
         addresses.replaceAll(address -> withPrincipals(address, passed, options));
         addresses.forEach(address -> options.addAll(List.of("--listen", address)));
@@ -354,10 +356,15 @@ public final class Cluster implements AutoCloseable {
         return String.join(",", own.keySet().stream().map(id -> "localhost:" + port(id, name)).toList());
     }
 
+    /** Returns the protocol of the listener beside those of the test. Without an authorizer, all users may do everything. */
+    private SecurityProtocol ownProtocol() {
+        return properties.getOrDefault("authorizer.class.name", "").isEmpty() ? SecurityProtocol.PLAINTEXT : SecurityProtocol.SASL_PLAINTEXT;
+    }
+
     /** Returns an admin client with all rights that uses a listener of its own. It is closed with the cluster. */
     synchronized Admin admin() {
         if (admin == null)
-            admin = Admin.create(Map.of("bootstrap.servers", bootstrap(OWN), "security.protocol", "SASL_PLAINTEXT", "sasl.mechanism", "PLAIN",
+            admin = Admin.create(Map.of("bootstrap.servers", bootstrap(OWN), "security.protocol", ownProtocol().name, "sasl.mechanism", "PLAIN",
                 "sasl.jaas.config", OWN_USER));
         return admin;
     }
