@@ -15,6 +15,7 @@ from math import inf
 from typing import Generic, NamedTuple, TypeVar
 
 from kafkalet.broker.java_order import HashTable, order_of_strings, string_hash, with_capacity
+from kafkalet.broker.quoting import quoted
 
 _LOG = logging.getLogger(__name__)
 
@@ -230,8 +231,9 @@ class _Assignment:
         for task, replicas in sorted(left, reverse=True):
             for given in range(replicas):
                 if not self._deal_to_least_loaded(by_load, task):
+                    name = quoted(f"{task[0]}_{task[1]}")
                     _LOG.warning(
-                        "unable to assign %d of %d standby tasks for task %s_%d", replicas - given, replicas, *task
+                        "unable to assign %d of %d standby tasks for task %s", replicas - given, replicas, name
                     )
                     break
 
