@@ -292,6 +292,7 @@ def test_more_records_are_read_on_demand(page: "Page", three: Asking) -> None:
     page.get_by_text("6 records, more follow").wait_for()
     page.get_by_role("button", name="More records").click()
     page.get_by_text("10 records", exact=True).wait_for()
+    values(page).nth(9).wait_for()
     assert offsets(page) == list(range(10))
 
 
@@ -302,6 +303,7 @@ def test_records_are_followed(page: "Page", three: Asking) -> None:
     page.get_by_role("checkbox", name="follow").check()
     produce(three, "followed", 3)
     page.get_by_text("5 records").wait_for()
+    values(page).nth(4).wait_for()
     assert offsets(page) == list(range(5))
 
 
