@@ -47,6 +47,8 @@ class Run(NamedTuple):
     faults: dict[str, int]
     anomalies: list[Anomaly]
     seconds: float
+    stuck: list[str]
+    """The readers that did not end by themselves. What they read is complete, because the group has no lag."""
 
     def __str__(self) -> str:
         history = self.history
@@ -60,7 +62,8 @@ class Run(NamedTuple):
         }
         found = Counter(each.kind for each in self.anomalies)
         shown = ", ".join(f"{count:,} {what}" for what, count in counted.items())
-        return f"{self.seconds:.0f} s, faults {self.faults}: {shown}; anomalies: {dict(found) or 'none'}"
+        stuck = f"; did not end: {', '.join(self.stuck)}" if self.stuck else ""
+        return f"{self.seconds:.0f} s, faults {self.faults}: {shown}; anomalies: {dict(found) or 'none'}{stuck}"
 
 
 class _Worker:
@@ -86,14 +89,17 @@ class _Worker:
         assert self.process.stdin is not None
         self.process.stdin.close()
 
-    def wait(self) -> None:
+    def wait(self) -> bool:
+        """Wait until the process has ended. Return False if it has not, and is killed."""
         try:
             status = self.process.wait(LIMIT_S)
         except subprocess.TimeoutExpired:
             self.process.kill()
-            status = self.process.wait()
+            self.process.wait()
+            return False
         if status != 0:
             raise AssertionError(f"{self.name} ended with status {status}; see {self.events.with_suffix('.err')}")
+        return True
 
 
 def run(
@@ -107,7 +113,7 @@ def run(
 ) -> Run:
     """Let clients work under faults for a time, which begins when each of them has begun.
 
-    `directory` keeps the events and the data. Raises AssertionError if a client does not end, or the group does not
+    `directory` keeps the events and the data. Raises AssertionError if a writer does not end, or the group does not
     reach the end of the log.
     """
     began = time.monotonic()
@@ -125,20 +131,24 @@ def run(
             ended.wait(seconds)
             ended.set()
             counts = faulty.result()
-        for workers in (writers, readers):
-            for worker in workers:
-                worker.stop()
-            for worker in workers:
-                worker.wait()
-            if workers is writers:
-                _wait_for_transactions(cluster)
-                _wait_for_group(cluster)
+        _end(writers)
+        if stuck := [worker.name for worker in writers if not worker.wait()]:
+            raise AssertionError(f"{', '.join(stuck)} did not end; see {folder}")
+        _wait_for_transactions(cluster)
+        _wait_for_group(cluster)
+        _end(readers)
+        stuck = [worker.name for worker in readers if not worker.wait()]
         log = _read(cluster)
     history = History()
     for worker in (*writers, *readers):
         with worker.events.open() as lines:
             history.read(worker.name, lines)
-    return Run(history, log, counts, anomalies(history, log), time.monotonic() - began)
+    return Run(history, log, counts, anomalies(history, log), time.monotonic() - began, stuck)
+
+
+def _end(workers: Sequence[_Worker]) -> None:
+    for worker in workers:
+        worker.stop()
 
 
 def _wait_for_transactions(cluster: kafkalet.Cluster) -> None:
