@@ -18,7 +18,7 @@ from kafkalet.broker.config.release import Release
 from kafkalet.broker.groups.assignors import ASSIGNORS
 from kafkalet.broker.groups.assignors.spec import Assignment
 from kafkalet.broker.groups.group import GroupType, PartitionCheck
-from kafkalet.broker.groups.modern.group import SubscribedGroup, lists_protocol
+from kafkalet.broker.groups.modern.group import CommittingGroup, SubscribedGroup, lists_protocol
 from kafkalet.broker.groups.modern.members import LEAVING
 from kafkalet.broker.groups.modern.records import Change
 from kafkalet.broker.groups.modern.topics import hash_without_racks, known_topics
@@ -39,7 +39,7 @@ CLASSIC, CONSUMER = 0, 1
 _PACKAGE = "org.apache.kafka.coordinator.group.assignor."
 
 
-class ConsumerGroup(SubscribedGroup[ConsumerMember]):
+class ConsumerGroup(SubscribedGroup[ConsumerMember], CommittingGroup[ConsumerMember]):
     """A group of the consumer protocol, which can have classic members while it is migrated."""
 
     type = GroupType.CONSUMER
@@ -81,21 +81,9 @@ class ConsumerGroup(SubscribedGroup[ConsumerMember]):
             self.member(member_id), epoch, version, self.shard.node.release, transactional=transactional
         )
 
-    def check_fetch(self, member_id: str | None, epoch: int) -> None:
-        if member_id is None and epoch < 0:
-            return
-        if member_id is None:  # Kafka fails unexpectedly here: its member lookup does not handle this case
-            raise KafkaError(Code.UNKNOWN_SERVER_ERROR)
-        _check_fetch(self.member(member_id), epoch)
-
-    def check_delete_offsets(self) -> None:
-        """Never raise: offsets of topics to which no member subscribes can always be deleted."""
-
-    def offsets_expire_since_ms(self, commit_timestamp_ms: int) -> int | None:
-        return commit_timestamp_ms
-
-    def offset_committed(self, member_id: str) -> None:
-        """Do nothing: only heartbeats extend the session of a member of the consumer protocol."""
+    def check_fetch_of(self, member: ConsumerMember, epoch: int) -> None:
+        if epoch != member.member_epoch:
+            _refuse_epoch(member, epoch)
 
     # configuration: taken from the group (resource type GROUP) if set there, otherwise from the broker
 
@@ -312,12 +300,6 @@ def _check_commit(
         _refuse_epoch(member, epoch)
     word = "generation id" if member.uses_classic_protocol else "member epoch"
     raise _stale(member, f"Received {word} {epoch} is newer than current member epoch {member.member_epoch}.")
-
-
-def _check_fetch(member: ConsumerMember, epoch: int) -> None:
-    """Raise KafkaError if the member may not fetch offsets with this epoch."""
-    if epoch != member.member_epoch:
-        _refuse_epoch(member, epoch)
 
 
 def _refuse_epoch(member: ConsumerMember, epoch: int) -> None:

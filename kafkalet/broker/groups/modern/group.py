@@ -187,9 +187,9 @@ class ModernGroup(ABC, Generic[MemberT]):
 
     # Records
 
-    @abstractmethod
     def encoded(self, change: Change) -> StateRecord:
         """Encode a record as a broker of this release writes it."""
+        return change.encoded()
 
     @abstractmethod
     def replay(self, change: Change) -> None:
@@ -223,6 +223,30 @@ class ModernGroup(ABC, Generic[MemberT]):
             self.assignment_epoch, self.assignment_timestamp_ms = -1, 0
         else:
             self.assignment_epoch, self.assignment_timestamp_ms = value.assignment_epoch, value.assignment_timestamp
+
+
+class CommittingGroup(ModernGroup[MemberT]):
+    """A group whose members commit offsets."""
+
+    @abstractmethod
+    def check_fetch_of(self, member: MemberT, epoch: int) -> None:
+        """Raise KafkaError if the member may not fetch offsets with this epoch."""
+
+    def check_fetch(self, member_id: str | None, epoch: int) -> None:
+        if member_id is None and epoch < 0:
+            return
+        if member_id is None:  # Kafka fails unexpectedly here: its member lookup does not handle this case
+            raise KafkaError(Code.UNKNOWN_SERVER_ERROR)
+        self.check_fetch_of(self.member(member_id), epoch)
+
+    def check_delete_offsets(self) -> None:
+        """Never raise: offsets of topics that the group does not read can always be deleted."""
+
+    def offsets_expire_since_ms(self, commit_timestamp_ms: int) -> int | None:
+        return commit_timestamp_ms
+
+    def offset_committed(self, member_id: str) -> None:
+        """Do nothing: only heartbeats extend the session of a member."""
 
 
 class SubscribedGroup(ModernGroup[MemberT]):

@@ -121,9 +121,6 @@ class ShareGroup(SubscribedGroup[ShareMember]):
         """Return the record of new states."""
         return records.states(self.group_id, states.with_current_names(self.shard.node.metadata))
 
-    def encoded(self, change: Change) -> StateRecord:
-        return change.encoded()
-
     def replay(self, change: Change) -> None:
         key, value = change
         match key:

@@ -18,7 +18,7 @@ from kafkalet.broker.cluster.node import Node
 from kafkalet.broker.cluster.state_log import StateRecord
 from kafkalet.broker.groups.classic.group import ClassicGroup
 from kafkalet.broker.groups.group import GroupType, PartitionCheck
-from kafkalet.broker.groups.modern.group import ModernGroup, group_of, lists_protocol
+from kafkalet.broker.groups.modern.group import CommittingGroup, group_of, lists_protocol
 from kafkalet.broker.groups.modern.members import LEAVING
 from kafkalet.broker.groups.modern.records import Change
 from kafkalet.broker.groups.shard import Shard
@@ -51,7 +51,7 @@ class TaskOffsets(NamedTuple):
     end_offsets: Offsets = _NO_OFFSETS
 
 
-class StreamsGroup(ModernGroup[StreamsMember]):
+class StreamsGroup(CommittingGroup[StreamsMember]):
     """A streams group."""
 
     type = GroupType.STREAMS
@@ -143,23 +143,9 @@ class StreamsGroup(ModernGroup[StreamsMember]):
 
         return check
 
-    def check_fetch(self, member_id: str | None, epoch: int) -> None:
-        if member_id is None and epoch < 0:
-            return
-        if member_id is None:  # Kafka fails unexpectedly here: its member lookup does not handle this case
-            raise KafkaError(Code.UNKNOWN_SERVER_ERROR)
-        expected = self.member(member_id).member_epoch
-        if epoch != expected:
+    def check_fetch_of(self, member: StreamsMember, epoch: int) -> None:
+        if epoch != (expected := member.member_epoch):
             raise _stale(f"The received member epoch {epoch} does not match the expected member epoch {expected}.")
-
-    def check_delete_offsets(self) -> None:
-        """Never raise: offsets of topics that the topology does not read can always be deleted."""
-
-    def offsets_expire_since_ms(self, commit_timestamp_ms: int) -> int | None:
-        return commit_timestamp_ms
-
-    def offset_committed(self, member_id: str) -> None:
-        """Do nothing: only heartbeats extend the session of a member."""
 
     def tombstones(self) -> list[StateRecord]:
         return [*map(self.encoded, records.without_group(self.group_id, self.members.in_order()))]
@@ -216,9 +202,6 @@ class StreamsGroup(ModernGroup[StreamsMember]):
         """Return the record of a new group epoch, in which nothing else but the metadata hash has changed."""
         hashed = self.metadata_hash if metadata_hash is None else metadata_hash
         return records.group_epoch(self.group_id, epoch, hashed, self.validated_topology_epoch, self.assignment_configs)
-
-    def encoded(self, change: Change) -> StateRecord:
-        return change.encoded()
 
     def replay(self, change: Change) -> None:
         key, value = change
