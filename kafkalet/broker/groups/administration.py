@@ -13,13 +13,10 @@ from kafkalet.protocol.wire import ZERO_UUID
 from .classic.group import ClassicGroup, classic_group
 from .consumer.group import ConsumerGroup
 from .consumer.leaving import fence
-from .group import Group
+from .group import Group, GroupType
+from .modern.group import ModernGroup
 from .offsets_records import Commit, CommittedOffset
 from .shard import Shard
-from .share.group import ShareGroup
-from .share.heartbeat import leave as leave_share_group
-from .streams.group import StreamsGroup
-from .streams.heartbeat import fence as fence_streams_member
 
 
 def evict(group: Group, member_id: str) -> None:
@@ -27,14 +24,18 @@ def evict(group: Group, member_id: str) -> None:
 
     Raises UNKNOWN_MEMBER_ID.
     """
-    if isinstance(group, ConsumerGroup):
+    if isinstance(group, ClassicGroup):
+        group.evict(member_id)
+    elif isinstance(group, ConsumerGroup):
         fence(group, [group.member(member_id)])
-    elif isinstance(group, ShareGroup):
-        leave_share_group(group, member_id)
-    elif isinstance(group, StreamsGroup):
-        fence_streams_member(group, group.member(member_id))
+    elif group.type is GroupType.SHARE:  # imported with the first of its kind
+        from .share.heartbeat import remove
+
+        remove(group, member_id)
     else:
-        _classic(group).evict(member_id)
+        from .streams.heartbeat import remove
+
+        remove(group, member_id)
 
 
 def rebalance(group: Group) -> None:
@@ -43,11 +44,10 @@ def rebalance(group: Group) -> None:
     A classic group lets all members join again. Any other group enters a new epoch, for which the next heartbeat
     computes a target assignment.
     """
-    if isinstance(group, ConsumerGroup | ShareGroup | StreamsGroup):
-        if group.group_epoch <= group.assignment_epoch:
-            group.commit(group.enter_epoch(group.group_epoch + 1, group.subscribed_topics))
-    else:
-        _classic(group).force_rebalance()
+    if isinstance(group, ClassicGroup):
+        group.force_rebalance()
+    elif isinstance(group, ModernGroup) and group.group_epoch <= group.assignment_epoch:
+        group.commit(group.enter_epoch(group.group_epoch + 1, group.subscribed_topics))
 
 
 def move_offsets(shard: Shard, group_id: str, offsets: Mapping[tuple[str, int], int]) -> None:
@@ -102,8 +102,3 @@ def delete(shard: Shard, group_id: str) -> int:
     del shard.groups[group_id]
     group.close()
     return last_offset
-
-
-def _classic(group: Group) -> ClassicGroup:
-    assert isinstance(group, ClassicGroup), f"not a classic group: {group.type}"
-    return group

@@ -1,8 +1,14 @@
 """A cache of the subscription regular expressions that have already been validated."""
 
-from kafkalet.broker.regex.automaton import LONGEST_TOPIC_NAME, BadRegex, compile_in_turns
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.tasks.task import finish
+
+if TYPE_CHECKING:  # imported with the first expression
+    from kafkalet.broker.regex.automaton import BadRegex
 
 LONG_EXPRESSION = 1000
 """Compiling an expression with more characters takes longer than a millisecond."""
@@ -33,6 +39,8 @@ class CheckedRegexes:
         """Compile an expression step by step, so that `check` finds the result in the cache."""
         if expression in self._problems:
             return
+        from kafkalet.broker.regex.automaton import LONGEST_TOPIC_NAME, BadRegex, compile_in_turns
+
         problem = None
         try:
             await compile_in_turns(expression, LONGEST_TOPIC_NAME)

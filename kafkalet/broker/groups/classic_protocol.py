@@ -22,13 +22,14 @@ from .classic.join import join as join_classic_group
 from .consumer import classic_members
 from .consumer.group import ConsumerGroup
 from .group import Caller, Group
-from .streams.group import StreamsGroup
+from .modern.group import CommittingGroup
+from .shard import Shard
 
 
 def join(group: Group, request: JoinGroupRequest, caller: Caller) -> JoinGroupResponse | Delayed[JoinGroupResponse]:
     """Add a member to the group, or let a member rejoin. Raises KafkaError."""
-    if isinstance(group, ConsumerGroup | StreamsGroup) and group.is_empty:
-        return _become_classic(group, request, caller)
+    if isinstance(group, CommittingGroup) and group.is_empty:
+        return _become_classic(group.shard, group, request, caller)
     if isinstance(group, ConsumerGroup):
         return classic_members.join(group, request, caller)
     if not isinstance(group, ClassicGroup):
@@ -37,14 +38,13 @@ def join(group: Group, request: JoinGroupRequest, caller: Caller) -> JoinGroupRe
 
 
 def _become_classic(
-    group: ConsumerGroup | StreamsGroup, request: JoinGroupRequest, caller: Caller
+    shard: Shard, group: Group, request: JoinGroupRequest, caller: Caller
 ) -> JoinGroupResponse | Delayed[JoinGroupResponse]:
     """Convert an empty group to a classic group, then let the client join it.
 
     A join with a member id fails. In that case the group is dropped from memory but, as in Kafka, no tombstones are
     written.
     """
-    shard = group.shard
     if request.member_id:
         group.close()
         del shard.groups[group.group_id]

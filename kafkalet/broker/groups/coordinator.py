@@ -18,18 +18,16 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.leave_group import LeaveGroupRequest
 from kafkalet.tasks.periodic import PeriodicRunner
 
+from .administration import evict
 from .checked_regexes import CheckedRegexes
 from .classic.group import ClassicGroup
 from .consumer.group import ConsumerGroup
 from .consumer.leaving import fence
+from .group import GroupType
 from .loading import load
 from .offsets_expiration import quiet_ms, remove_expired, remove_partitions
 from .recent_lookups import RecentLookups
 from .shard import Shard
-from .share.group import ShareGroup, forget_deleted_topics
-from .share.heartbeat import fence as fence_share_members
-from .streams.group import StreamsGroup
-from .streams.heartbeat import fence as fence_streams_member
 
 FOUND_GROUPS = 10_000
 LONGEST_REMEMBERED = 255
@@ -125,7 +123,10 @@ class GroupCoordinator:
         """Remove the committed offsets of deleted partitions, and the share partitions of deleted topics."""
         for shard in self._shards.values():
             remove_partitions(shard, topic, partitions)
-            forget_deleted_topics(shard)
+            if any(group.type is GroupType.SHARE for group in shard.groups.values()):
+                from .share.group import forget_deleted_topics
+
+                forget_deleted_topics(shard)
 
     def remove_members(self) -> None:
         """Remove the members of all groups. Their clients learn of it with the next heartbeat. Offsets stay."""
@@ -133,12 +134,10 @@ class GroupCoordinator:
             for group in list(shard.groups.values()):
                 if isinstance(group, ConsumerGroup):
                     fence(group, list(group.members))
-                elif isinstance(group, ShareGroup):
-                    fence_share_members(group, list(group.members))
-                elif isinstance(group, StreamsGroup):
+                elif not isinstance(group, ClassicGroup):
                     for member in list(group.members):
-                        fence_streams_member(group, member)
-                elif isinstance(group, ClassicGroup) and not group.is_empty:
+                        evict(group, member.member_id)
+                elif not group.is_empty:
                     group.leave(
                         [
                             LeaveGroupRequest.Member(member_id=member.member_id, group_instance_id=member.instance_id)

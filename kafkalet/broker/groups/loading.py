@@ -21,6 +21,7 @@ import logging
 from collections.abc import Callable
 from functools import partial
 from struct import Struct
+from typing import Any
 
 from kafkalet.broker.cluster.state_log import NO_PRODUCER
 from kafkalet.broker.quoting import shown
@@ -34,17 +35,17 @@ from .classic.group import replay as replay_classic
 from .classic.records import KEY_VERSION as CLASSIC_KEY_VERSION
 from .consumer.group import ConsumerGroup
 from .consumer.leaving import schedule_all_timeouts
+from .group import GroupType
+from .modern.group import ModernGroup
 from .modern.group import replay as replay_modern
 from .offsets_records import KEY_VERSIONS, decode_key, decode_value
 from .shard import Shard
-from .share.group import ShareGroup
-from .share.heartbeat import schedule_session_timeout
-from .streams.group import StreamsGroup
-from .streams.heartbeat import schedule_all_timeouts as schedule_streams_timeouts
 
 _LOG = logging.getLogger(__name__)
 
 _VERSION = Struct(">h")
+SHARE = range(10, 16)
+STREAMS = range(17, 24)
 
 Replay = Callable[[Shard, int, bytes, bytes | None, Batch], None]
 """Called with (shard, key version, key after its version, value including its version or None, batch of the record)."""
@@ -57,16 +58,18 @@ def _replay_offset(shard: Shard, version: int, key: bytes, value: bytes | None, 
     shard.offsets.replay(group_id, topic, partition, committed, producer_id)
 
 
-_REPLAYS: dict[int, Replay] = {
-    **dict.fromkeys(KEY_VERSIONS, _replay_offset),
-    CLASSIC_KEY_VERSION: replay_classic,
-    **{
-        version: partial(replay_modern, kind)
-        for kind in (ConsumerGroup, ShareGroup, StreamsGroup)
-        for version in kind.record_types
-    },
-}
-"""The replay functions, keyed by key version."""
+def _replay_of(version: int) -> Replay | None:
+    """Return the function for records with this key version; None if there is none."""
+    if version in KEY_VERSIONS:
+        return _replay_offset
+    if version == CLASSIC_KEY_VERSION:
+        return replay_classic
+    kind: type[ModernGroup[Any]] = ConsumerGroup
+    if version in SHARE:  # most brokers never have such groups
+        from .share.group import ShareGroup as kind
+    elif version in STREAMS:
+        from .streams.group import StreamsGroup as kind
+    return partial(replay_modern, kind) if version in kind.record_types else None
 
 
 def load(shard: Shard) -> Shard:
@@ -81,15 +84,18 @@ def load(shard: Shard) -> Shard:
     for group_id in shard.offsets.groups():
         classic_group(shard, group_id, is_written=True)
     for group in list(shard.groups.values()):
-        if isinstance(group, ConsumerGroup):
-            schedule_all_timeouts(group)
-        elif isinstance(group, ShareGroup):
-            for member in group.members:
-                schedule_session_timeout(group, member.member_id)
-        elif isinstance(group, StreamsGroup):
-            schedule_streams_timeouts(group)
-        elif isinstance(group, ClassicGroup):
+        if isinstance(group, ClassicGroup):
             group.resume()
+        elif isinstance(group, ConsumerGroup):
+            schedule_all_timeouts(group)
+        elif group.type is GroupType.SHARE:
+            from .share.heartbeat import resume
+
+            resume(group)
+        else:
+            from .streams.heartbeat import resume
+
+            resume(group)
     return shard
 
 
@@ -99,7 +105,7 @@ def _replay(shard: Shard, record: Record, batch: Batch) -> None:
         _LOG.warning("%r: skipping the record at offset %d: it has no key", shard.log.partition, record.offset)
         return
     (version,) = _VERSION.unpack_from(key)
-    replay = _REPLAYS.get(version)
+    replay = _replay_of(version)
     if replay is None:
         _LOG.warning(
             "%r: skipping the record at offset %d: unknown key version %d", shard.log.partition, record.offset, version

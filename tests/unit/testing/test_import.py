@@ -46,6 +46,15 @@ def test_broker_without_faults_imports_nothing_of_them(imports_of_a_broker: set[
     assert not {name for name in new if "faults" in name or name.startswith("kafkalet.testing")}
 
 
+@pytest.mark.parametrize("api", ["join_group", "consumer_group_heartbeat", "offset_commit", "offset_fetch"])
+def test_consumer_groups_import_nothing_of_share_groups_streams_groups_and_regular_expressions(api: str) -> None:
+    package = "kafkalet.broker"
+    new = imported(f"sys.path[:] = {sys.path!r}; import {package}.groups.coordinator, {package}.apis.{api}")
+    assert f"{package}.groups.consumer.group" in new
+    others = (f"{package}.groups.share", f"{package}.groups.streams", f"{package}.share", f"{package}.regex")
+    assert not {name for name in new if name.startswith(others)}
+
+
 @pytest.mark.parametrize("name", ["Broker", "Cluster", "with_broker"])
 def test_public_names_are_imported_on_use(name: str) -> None:
     import kafkalet

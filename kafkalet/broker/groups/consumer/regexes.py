@@ -17,7 +17,6 @@ from kafkalet.broker.groups.group import TopicCheck
 from kafkalet.broker.groups.modern.records import Change
 from kafkalet.broker.java_order import grown, ordered, string_hash, with_capacity
 from kafkalet.broker.quoting import quoted, shown
-from kafkalet.broker.regex.automaton import LONGEST_TOPIC_NAME, BadRegex, compile_in_turns
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.tasks.task import Task, pause, start
 
@@ -125,6 +124,8 @@ async def _resolve(group: ConsumerGroup, may_describe: TopicCheck | None) -> Non
 
 
 async def _matching(group_id: str, expression: str, names: list[str]) -> list[str]:
+    from kafkalet.broker.regex.automaton import LONGEST_TOPIC_NAME, BadRegex, compile_in_turns
+
     try:
         regex = await compile_in_turns(expression, LONGEST_TOPIC_NAME)
         return await regex.select(names)

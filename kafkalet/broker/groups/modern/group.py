@@ -93,6 +93,10 @@ class ModernGroup(ABC, Generic[MemberT]):
     def subscribed_topics(self) -> Collection[str]:
         """The topics whose metadata the metadata hash covers."""
 
+    @abstractmethod
+    def enter_epoch(self, epoch: int, names: Iterable[str]) -> list[Change]:
+        """Return the records that start an epoch with these subscribed topics."""
+
     @property
     @abstractmethod
     def assignment_interval_ms(self) -> int:

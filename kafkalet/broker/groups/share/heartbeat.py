@@ -20,6 +20,7 @@ from collections.abc import Iterable
 
 from kafkalet.broker.groups.assignors.simple import assign
 from kafkalet.broker.groups.assignors.spec import Assignment, MemberSpec, Spec, are_same
+from kafkalet.broker.groups.group import Group
 from kafkalet.broker.groups.modern.members import JOINING
 from kafkalet.broker.groups.modern.records import Change
 from kafkalet.broker.groups.modern.timers import Wait
@@ -234,18 +235,11 @@ def _in_order(group: ShareGroup, member: ShareMember) -> list[str]:
 
 def leave(group: ShareGroup, member_id: str) -> int:
     """Remove a member and return the offset of the last record. Raises KafkaError."""
-    return fence(group, [group.member(member_id)])
+    return fence(group, group.member(member_id))
 
 
-def fence(group: ShareGroup, members: list[ShareMember]) -> int:
-    """Remove members, one after the other, and return the offset of the last record."""
-    offset = group.shard.append([])
-    for member in members:
-        offset = _fence(group, member)
-    return offset
-
-
-def _fence(group: ShareGroup, member: ShareMember) -> int:
+def fence(group: ShareGroup, member: ShareMember) -> int:
+    """Remove a member and return the offset of the last record."""
     names: Counter[str] = group.members.names - Counter(member.topic_names)
     epoch = group.group_epoch + 1
     changes = records.without_member(group.group_id, member.member_id)
@@ -257,11 +251,24 @@ def _fence(group: ShareGroup, member: ShareMember) -> int:
     return offset
 
 
+def remove(group: Group, member_id: str) -> None:
+    """Remove a member. Raises UNKNOWN_MEMBER_ID."""
+    assert isinstance(group, ShareGroup)
+    leave(group, member_id)
+
+
+def resume(group: Group) -> None:
+    """Restart all session timeouts after the log was replayed."""
+    assert isinstance(group, ShareGroup)
+    for member in group.members:
+        schedule_session_timeout(group, member.member_id)
+
+
 def schedule_session_timeout(group: ShareGroup, member_id: str) -> None:
     """Restart the session timeout of a member after a heartbeat."""
     group.timers.schedule(Wait.SESSION, member_id, group.session_timeout_ms, lambda: _fence_missing(group, member_id))
 
 
 def _fence_missing(group: ShareGroup, member_id: str) -> None:
-    if not group.fence_missing(member_id, "its session timed out", lambda member: _fence(group, member)):
+    if not group.fence_missing(member_id, "its session timed out", lambda member: fence(group, member)):
         schedule_session_timeout(group, member_id)

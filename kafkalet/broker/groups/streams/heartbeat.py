@@ -24,6 +24,7 @@ from typing import NamedTuple
 from kafkalet.broker.cluster.metadata import MetadataImage
 from kafkalet.broker.cluster.state_log import StateRecord
 from kafkalet.broker.groups.assignors.sticky import TaskMember, TaskTopology, assign
+from kafkalet.broker.groups.group import Group
 from kafkalet.broker.groups.modern.group import check_released, fenced_epoch
 from kafkalet.broker.groups.modern.members import JOINING, LEAVING_FOR_A_RESTART
 from kafkalet.broker.groups.modern.records import Change
@@ -550,6 +551,12 @@ def fence(group: StreamsGroup, member: StreamsMember) -> int:
     return offset
 
 
+def remove(group: Group, member_id: str) -> None:
+    """Remove a member. Raises UNKNOWN_MEMBER_ID."""
+    assert isinstance(group, StreamsGroup)
+    fence(group, group.member(member_id))
+
+
 def schedule_session_timeout(group: StreamsGroup, member_id: str) -> None:
     """Restart the session timeout of a member after a heartbeat."""
     group.timers.schedule(
@@ -572,8 +579,9 @@ def schedule_rebalance_timeout(group: StreamsGroup, member: StreamsMember) -> No
     group.timers.schedule(Wait.REBALANCE, member_id, member.rebalance_timeout_ms, missed)
 
 
-def schedule_all_timeouts(group: StreamsGroup) -> None:
+def resume(group: Group) -> None:
     """Restart all timeouts after the log was replayed."""
+    assert isinstance(group, StreamsGroup)
     for member in group.members:
         schedule_session_timeout(group, member.member_id)
         if member.state == MemberState.UNREVOKED_TASKS:
