@@ -236,7 +236,7 @@ class Declaration(NamedTuple):
     until: Version = (99,)  # the first release without it
     before: Mapping[Version, Mapping[str, Any]] = {}
     """Attributes that differ before a given release, earliest release first: `{(4, 0): {"default": "classic"}}`."""
-    is_hidden: bool = False  # accepted, but not returned by DescribeConfigs
+    is_hidden: bool = False  # returned by DescribeConfigs only if it is set
 
     @property
     def name(self) -> str:

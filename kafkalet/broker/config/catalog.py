@@ -18,14 +18,14 @@ from .without_effect import declarations
 # The prefix of a property for a single listener, or for one SASL mechanism of a listener.
 _OF_LISTENER = re.compile(r"listener\.name\.[^.]*\.(?:[a-z0-9-]+\.)??(?=sasl|ssl|max|num|connections|principal)")
 
-_LOADED_ON_DEMAND = (*declarations(), *security_declarations())
+_ROWS = (*declarations(), *security_declarations(), *READ_AS_GIVEN.values(), *BROKER_PROPERTIES.values())
 
 
 @cache
 def catalog(version: Version) -> Mapping[str, Declaration]:
     """Return all properties that DescribeConfigs returns for a broker of this release, sorted by name."""
     known = {}
-    for row in (*_LOADED_ON_DEMAND, *READ_AS_GIVEN.values(), *BROKER_PROPERTIES.values()):
+    for row in _ROWS:
         if not row.is_hidden and (declared := row.in_release(version)) is not None:
             known[row.name] = row._replace(declared=declared)
     known.update(topic_defaults_of(version))
@@ -37,10 +37,12 @@ def known_property(name: str, version: Version) -> Declaration | None:
 
     Example: `listener.name.external.ssl.keystore.type`.
     """
-    for row in _LOADED_ON_DEMAND:
-        if row.is_hidden and row.name == name:
-            return row
-    return catalog(version).get(_OF_LISTENER.sub("", name))
+    return hidden_property(name) or catalog(version).get(_OF_LISTENER.sub("", name))
+
+
+def hidden_property(name: str) -> Declaration | None:
+    """Return the property with this name that DescribeConfigs returns only if it is set."""
+    return next((row for row in _ROWS if row.is_hidden and row.name == name), None)
 
 
 def has_effect(name: str, version: Version) -> bool:

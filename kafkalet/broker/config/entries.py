@@ -14,7 +14,7 @@ from kafkalet.storage.topic_properties import topic_properties
 
 from .broker_config import BrokerConfig
 from .broker_properties import SYNONYMS, TOPIC_DEFAULTS
-from .catalog import catalog, known_property
+from .catalog import catalog, hidden_property, known_property
 from .dynamic import REPLICATION_RATES
 
 UNKNOWN_TYPE = 0
@@ -174,9 +174,9 @@ def _synonyms(
     ]
     known = catalog(config.release.version)
     for other in names:
-        default = known[other].declared.default if other in known else None
-        if default is not None:
-            found.append(SynonymEntry(other, default, Source.DEFAULT))
+        entry = known.get(other) or hidden_property(other)
+        if entry is not None and entry.declared.default is not None:
+            found.append(SynonymEntry(other, entry.declared.default, Source.DEFAULT))
     first = next((place for place, synonym in enumerate(found) if synonym.name == name), len(found))
     return found[first:]
 

@@ -154,7 +154,8 @@ GROUP_PROPERTIES = (
     _bounded("streams.assignment.interval.ms", (4, 2), at_least(0),
         "Minimum time between two target assignments of the streams group."),
     _of_broker("streams.num.standby.replicas", Type.INT,
-        "Number of standby tasks of each stateful task.", at_least(0), (4, 1)),
+        "Number of standby tasks of each stateful task.", at_least(0), (4, 1))
+        ._replace(most="group.streams.max.standby.replicas"),
     _of_broker("streams.initial.rebalance.delay.ms", Type.INT,
         "Time that the first rebalance of the new group waits for more members.", at_least(0)),
     _own("streams.assignor.name", Type.STRING, "sticky", (4, 4), broker="group.streams.assignors"),
@@ -200,7 +201,7 @@ def check(texts: Mapping[str, str], config: BrokerConfig) -> None:
 def _out_of_bounds(known: GroupProperty, value: Value, config: BrokerConfig) -> str | None:
     name = known.declared.name
     if known.least is not None and known.most is not None:
-        least, most = _broker_number(known.least, config), _broker_number(known.most, config)
+        least, most = _bounds(known, config)
         number = cast(int, value)
         if not least <= number <= most and config.release.returns_range_of_group_properties:
             return f"{name} must be in the range {least} to {most} inclusive."
@@ -208,8 +209,8 @@ def _out_of_bounds(known: GroupProperty, value: Value, config: BrokerConfig) -> 
             return f"{name} must be greater than or equal to {known.least}"
         if number > most:
             return f"{name} must be less than or equal to {known.most}"
-    elif name == "streams.num.standby.replicas":
-        most = _broker_number("group.streams.max.standby.replicas", config)
+    elif known.most is not None:
+        _, most = _bounds(known, config)
         if cast(int, value) > most:
             return f"{name} must be less than or equal to {most}"
     elif name == "errors.deadletterqueue.topic.name":
@@ -223,6 +224,27 @@ def _out_of_bounds(known: GroupProperty, value: Value, config: BrokerConfig) -> 
                 f"Registered assignors are: [{', '.join(assignors.split(','))}]."
             )
     return None
+
+
+def _bounds(known: GroupProperty, config: BrokerConfig) -> tuple[int, int]:
+    return (
+        0 if known.least is None else _broker_number(known.least, config),
+        (1 << 31) - 1 if known.most is None else _broker_number(known.most, config),
+    )
+
+
+def effective_number(own: Mapping[str, str], name: str, default: int, config: BrokerConfig) -> int:
+    """Return the number that applies to a group with these properties; `default` is that of the broker.
+
+    The bounds on the broker may have changed since the group's number was set (GroupConfig.evaluate).
+    """
+    number = whole_number(own[name].strip()) if name in own else None
+    if number is None:
+        return default
+    if not config.release.bounds_numbers_of_groups:
+        return number
+    least, most = _bounds(next(known for known in GROUP_PROPERTIES if known.row.name == name), config)
+    return max(least, min(number, most))
 
 
 def group_entries(texts: Mapping[str, str], config: BrokerConfig) -> Iterator[Entry]:

@@ -9,8 +9,8 @@ update mode   read-only if missing
 >=minimum     the smallest allowed value; given only for dynamic properties
 releases      `3.0-4.0` for releases from 3.0 and before 4.0, `4.1+` for 4.1 and later; all releases if missing
 
-`hidden` marks a property that Kafka accepts but does not describe. A property that changed between releases has several
-lines, which share the documentation below the last one. A line that begins with `#` is a comment.
+`hidden` marks an internal property of Kafka, which is described only if it is set. A property that changed between
+releases has several lines, which share the documentation below the last one. A line that begins with `#` is a comment.
 
 Parsing a text takes less time at startup than importing the same table as Python objects.
 """

@@ -217,6 +217,8 @@ class Release:
         "releases show the default under the name of the group property, and only if the group has no value.")
     returns_range_of_group_properties = since(4, 4,
         "The error of a group property out of bounds has its range, not the name of the exceeded broker property.")
+    bounds_numbers_of_groups = since(4, 3,
+        "Numbers of groups apply within the bounds of the brokers, which may have changed since the numbers were set.")
     writes_group_batches_with_sequence_0 = since(4, 0,
         "All batches that a group coordinator writes have sequence 0, not only batches with offsets.")
     has_unavailable_share_coordinators = until(4, 0,

@@ -9,9 +9,8 @@ from typing import NamedTuple, Protocol
 
 from kafkalet.broker.cluster.metadata import MetadataImage
 from kafkalet.broker.config.broker_config import BrokerConfig
-from kafkalet.broker.config.group_properties import duration_ms
+from kafkalet.broker.config.group_properties import duration_ms, effective_number
 from kafkalet.clock import Clock
-from kafkalet.properties import whole_number
 from kafkalet.storage.lookup import EARLIEST, LATEST
 from kafkalet.storage.values import Isolation
 
@@ -51,9 +50,11 @@ class ShareGroupConfigs:
         """Return the limits for the records in flight of a group."""
         config, own = self._node.config, self._own(group_id)
         return Limits(
-            _number(own, "share.record.lock.duration.ms", config.group_share_record_lock_duration_ms),
-            _number(own, "share.delivery.count.limit", config.group_share_delivery_count_limit),
-            _number(own, "share.partition.max.record.locks", config.group_share_partition_max_record_locks),
+            effective_number(own, "share.record.lock.duration.ms", config.group_share_record_lock_duration_ms, config),
+            effective_number(own, "share.delivery.count.limit", config.group_share_delivery_count_limit, config),
+            effective_number(
+                own, "share.partition.max.record.locks", config.group_share_partition_max_record_locks, config
+            ),
             _is_true(own, "share.renew.acknowledge.enable", "true"),
             self.dead_letter_queue(group_id) is not None,
         )
@@ -94,8 +95,3 @@ class ShareGroupConfigs:
 
 def _is_true(own: dict[str, str], name: str, default: str = "false") -> bool:
     return own.get(name, default).strip().lower() == "true"
-
-
-def _number(own: dict[str, str], name: str, default: int) -> int:
-    number = whole_number(own[name].strip()) if name in own else None
-    return default if number is None else number

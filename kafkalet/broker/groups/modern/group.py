@@ -23,7 +23,6 @@ from kafkalet.broker.groups.group import Group, GroupType
 from kafkalet.broker.groups.shard import Shard
 from kafkalet.broker.java_order import order_of_uuids
 from kafkalet.broker.quoting import quoted
-from kafkalet.properties import whole_number
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.batch import Batch
 
@@ -186,8 +185,11 @@ class ModernGroup(ABC, Generic[MemberT]):
     def own_number(self, name: str, default: int) -> int:
         """Return a number from the configuration of the group, or `default` if the group does not set it."""
         own = self.shard.node.metadata.group_config.get(self.group_id)
-        value = whole_number(own[name].strip()) if own and name in own else None
-        return default if value is None else value
+        if own is None:
+            return default
+        from kafkalet.broker.config.group_properties import effective_number
+
+        return effective_number(own, name, default, self.shard.node.config)
 
     # Records
 

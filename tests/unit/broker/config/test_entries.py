@@ -1,5 +1,7 @@
 """`kafkalet.broker.config.entries`: values, sources and synonyms."""
 
+import pytest
+
 from kafkalet.broker.config.broker_config import BrokerConfig
 from kafkalet.broker.config.entries import (
     Entry,
@@ -81,6 +83,22 @@ def test_sensitive_values_are_hidden() -> None:
     entry = of_broker("ssl.key.password", BrokerConfig({"ssl.key.password": "secret"}))
     assert (entry.value, entry.is_sensitive) == (None, True)
     assert entry.synonyms == [SynonymEntry("ssl.key.password", None, Source.STATIC)]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "log.initial.task.delay.ms",
+        "producer.id.expiration.check.interval.ms",
+        "server.max.startup.time.ms",
+        "unclean.leader.election.interval.ms",
+    ],
+)
+def test_internal_properties_of_kafka_are_returned_only_if_they_are_set(name: str) -> None:
+    assert name not in [entry.name for entry in broker_entries(BrokerConfig(), {})]
+    entry = of_broker(name, BrokerConfig({name: "200000"}))
+    assert (entry.value, entry.is_sensitive) == ("200000", False)
+    assert [synonym.source for synonym in entry.synonyms] == [Source.STATIC, Source.DEFAULT]
 
 
 def test_facts_have_the_source_static() -> None:

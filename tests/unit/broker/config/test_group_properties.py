@@ -9,6 +9,7 @@ from kafkalet.broker.config.group_properties import (
     GROUP_PROPERTIES,
     check,
     duration_ms,
+    effective_number,
     group_entries,
     properties_of_groups,
 )
@@ -124,3 +125,22 @@ def test_session_timeout_must_be_longer_than_the_heartbeat_interval() -> None:
     with pytest.raises(KafkaError, match=r"share.session.timeout.ms must be greater than share.heartbeat.interval.ms"):
         check({"share.session.timeout.ms": "5000"}, config(**low))
     check({"share.session.timeout.ms": "5001"}, config(**low))
+
+
+@pytest.mark.parametrize(
+    ("release", "number", "applies"),
+    [("4.3", "55000", 50_000), ("4.3", "46000", 46_000), ("4.3", "1000", 45_000), ("4.2", "55000", 55_000)],
+)
+def test_number_of_a_group_applies_within_the_bounds_of_the_broker_since_4_3(
+    release: str, number: str, applies: int
+) -> None:
+    bounds = {"group.consumer.min.session.timeout.ms": "45000", "group.consumer.max.session.timeout.ms": "50000"}
+    broker = BrokerConfig(bounds, Release.of(release))
+    assert effective_number({SESSION: number}, SESSION, 47_000, broker) == applies
+    assert effective_number({}, SESSION, 47_000, broker) == 47_000
+
+
+def test_number_of_standby_replicas_has_only_a_maximum() -> None:
+    broker = BrokerConfig({"group.streams.max.standby.replicas": "1"})
+    name = "streams.num.standby.replicas"
+    assert effective_number({name: "2"}, name, 0, broker) == 1
