@@ -11,6 +11,7 @@ from kafkalet.broker.arguments import BrokerProperties, PropertyValue
 from kafkalet.broker.cluster.compaction import CleanedPartition, RetainedPartition
 from kafkalet.broker.cluster.leadership import Peer
 from kafkalet.broker.cluster.new_topics import Topics
+from kafkalet.broker.cluster.tiering import TieredPartition
 from kafkalet.broker.config.listeners import Address
 from kafkalet.broker.network.journal import Unsupported
 from kafkalet.broker.security.acl import Acl
@@ -1074,6 +1075,14 @@ class Cluster(Mirror):
 
         In the background, this happens every `log.retention.check.interval.ms`. Return the replicas whose segments
         were deleted.
+        """
+    async def run_tiering(self) -> list[TieredPartition]:
+        """Copy all segments that are due to remote storage, and delete those that have expired there.
+
+        In the background, this happens every `remote.log.manager.task.interval.ms`, if the brokers have tiered storage
+        (`remote.log.storage.system.enable`). The active segment of a log is never copied. Local segments that have been
+        copied are deleted by `run_retention`. Return the partitions whose remote segments have changed. Raises
+        RuntimeError without tiered storage.
         """
     async def settle(
         self,

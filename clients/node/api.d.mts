@@ -883,6 +883,30 @@ export interface ShrinkIsr {
   brokers: Array<number>
 }
 
+/** What the remote log manager did to one partition. */
+export interface TieredPartition {
+  /** The topic. */
+  topic: string
+  /** The partition. */
+  partition: number
+  /** The leader. */
+  broker: number
+  /** The number of segments that were copied to remote storage. */
+  copied_segments: number
+  /** The number of segments that were deleted there. */
+  deleted_segments: number
+  /** The log start offset now. */
+  log_start_offset: number
+  /** The offset after the last one that has been copied. */
+  remote_end_offset: number
+}
+
+/** The partitions whose remote segments have changed. */
+export interface TieringResult {
+  /** The partitions. */
+  tiered: Array<TieredPartition>
+}
+
 /** A topic and its partitions. */
 export interface Topic {
   /** The name. */
@@ -1450,6 +1474,9 @@ export class Api {
 
   /** Delete all expired segments, by the clock of the brokers. */
   runRetention (): Promise<RetentionResult>
+
+  /** Copy all segments that are due to remote storage, and delete those that have expired there. */
+  runTiering (): Promise<TieringResult>
 
   /** Append entries exactly as they are: with gaps, control batches, wrong checksums, any offsets and timestamps. */
   appendBatches (name: string, partition: number, body: AppendBatches): Promise<Partition>

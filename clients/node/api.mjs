@@ -274,6 +274,10 @@ export class Api {
     return await this.#call('POST', '/v1/retention/run')
   }
 
+  async runTiering () {
+    return await this.#call('POST', '/v1/tiering/run')
+  }
+
   async appendBatches (name, partition, body) {
     return await this.#call('POST', `/v1/topics/${encodeURIComponent(name)}/partitions/${encodeURIComponent(partition)}/append-batches`, body)
   }

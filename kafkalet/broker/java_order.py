@@ -36,6 +36,30 @@ def java_hash(text: str) -> int:
     return hashed
 
 
+def long_hash(eight_bytes: bytes) -> int:
+    """Return Java's Long.hashCode as an unsigned 32-bit number."""
+    return int.from_bytes(eight_bytes[:4], "big") ^ int.from_bytes(eight_bytes[4:], "big")
+
+
+_SEED = 0x9747B28C
+_M = 0x5BD1E995
+
+
+def murmur2(data: bytes) -> int:
+    """Return Kafka's Utils.murmur2 as an unsigned 32-bit number."""
+    length = len(data)
+    h = _SEED ^ length
+    whole = length & ~3
+    for at in range(0, whole, 4):
+        k = int.from_bytes(data[at : at + 4], "little") * _M & _MAX_UINT
+        k = (k ^ k >> 24) * _M & _MAX_UINT
+        h = h * _M & _MAX_UINT ^ k
+    if whole < length:
+        h = (h ^ int.from_bytes(data[whole:], "little")) * _M & _MAX_UINT
+    h = (h ^ h >> 13) * _M & _MAX_UINT
+    return h ^ h >> 15
+
+
 def string_hash(text: str) -> int:
     """Return String.hashCode as an unsigned number.
 

@@ -58,6 +58,7 @@ if TYPE_CHECKING:  # imported when they are needed
 
     from .cluster.cluster_image import ClusterImage, Predecessor
     from .cluster.compaction import CleanedPartition, RetainedPartition
+    from .cluster.tiering import TieredPartition, Tiering
     from .network.faults.engine import Faults
     from .network.journal import Journal
     from .security.short_forms import ShortForms
@@ -115,6 +116,7 @@ class Server:
     _turns: Turns | None = None
     _workers: Workers | None = None
     _periodic_tasks: PeriodicTasks | None = None
+    _tiering: Tiering | None = None
     _opening: Opening | None = None
     _removal: threading.Thread | None = None
     """Removes the directory that the cluster had before its contents were replaced."""
@@ -390,6 +392,21 @@ class Server:
         self._check_writable()
         return [retained for node in self._with_open_logs() for retained in node.compaction.retain()]
 
+    def run_tiering(self) -> list[TieredPartition]:
+        """Run the remote log manager of all running brokers once. Return the partitions that have changed.
+
+        May be called from any thread, which then copies the segments. Raises RuntimeError without remote storage, or if
+        the brokers are read-only.
+        """
+        self._check_writable()
+        from kafkalet.tasks.task import finish
+
+        tiering = self._tiering
+        if tiering is None:
+            raise RuntimeError("there is no remote storage; set remote.log.storage.system.enable=true")
+        self.call(self._with_open_logs)
+        return finish(tiering.run(), self.call)
+
     def _check_writable(self) -> None:
         if self.is_read_only:
             raise RuntimeError("the brokers are read-only; start them without read_only=True")
@@ -525,6 +542,8 @@ class Server:
         self._open_brokers(loop, store, loaded)
         self._open_topics(start, loaded)
         self._load_coordinators(start, loaded)
+        if self._tiering is not None and not self.is_read_only:
+            self._tiering.create_topic()
         if start.image is None:
             self._create_contents()
         with nullcontext() if loaded.is_new else suppress(StorageFailed):  # start even if the disk is full
@@ -543,6 +562,13 @@ class Server:
             self.config, self.release, self.loop_clock, loaded.image, store, loaded.next_producer_id, self.watchers
         )
         self.controller.all_directories_failed = lambda: self.all_directories_failed()
+        if self.config.remote_log_storage_system_enable and self.release.has_tiered_storage:
+            from .cluster.tiering import Tiering
+
+            beside = store.path + "-tiered" if store.durable else store.path
+            directory = self.config.given().get(f"{self.config.remote_log_storage_manager_impl_prefix}dir", beside)
+            self._tiering = Tiering(self.controller, directory, durable=store.durable)
+            self.controller.delete_remote = self._tiering.delete_partition
         if loaded.is_new:
             self.metadata.broker_config[None] = self.config.cluster_wide_at_first()
             self.metadata.feature_levels = dict(self.feature_levels)
@@ -594,6 +620,7 @@ class Server:
             is_read_only=self.is_read_only,
             has_followers=self._brokers > 1,
             write_again=self.controller.write_again,
+            tiering=self._tiering,
             tokens=self.controller.delegation_tokens if self.controller.are_tokens_configured else None,
         )
 
@@ -627,6 +654,7 @@ class Server:
             check_interrupted=self._check_interrupted,
             call_soon=loop.call_soon_threadsafe,
             system=self._system,
+            tier_of=None if self._tiering is None else self._tiering.tier_of,
         )
         if not self.metadata.cluster_id:
             self.metadata.cluster_id = directories.cluster_id

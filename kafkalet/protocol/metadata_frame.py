@@ -1,16 +1,20 @@
-"""The frame of a record in the metadata log of KRaft.
+"""The frame of a record in the metadata log of KRaft, and in `__remote_log_metadata`.
 
     frame version (unsigned varint: 1) | type (unsigned varint) | version (unsigned varint) | record
 
 Source: org.apache.kafka.server.common.serialization.AbstractApiMessageSerde, MetadataRecordSerde.
 """
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple, TypeVar
 
 from .errors import DecodeError
 from .messages.metadata_records import RECORDS, MetadataRecord
+from .messages.remote_log_records import RemoteLogRecord
 
 FRAME_VERSION = 1
+
+Framed = TypeVar("Framed", MetadataRecord, RemoteLogRecord)
 
 
 class UnknownRecord(NamedTuple):
@@ -20,7 +24,7 @@ class UnknownRecord(NamedTuple):
     version: int
 
 
-def encode_record(record: MetadataRecord, version: int) -> bytes:
+def encode_record(record: MetadataRecord | RemoteLogRecord, version: int) -> bytes:
     """Return the value of a record in the metadata log. Raises EncodeError, UnsupportedVersion."""
     head = bytes((FRAME_VERSION, record.TYPE, version))  # all numbers are below 128: one byte each
     return head + record.encode(version)
@@ -28,12 +32,17 @@ def encode_record(record: MetadataRecord, version: int) -> bytes:
 
 def decode_record(value: bytes) -> MetadataRecord | UnknownRecord:
     """Return the record in the value of an entry of the metadata log. Raises DecodeError."""
+    return decode_framed(value, RECORDS)
+
+
+def decode_framed(value: bytes, declarations: Mapping[int, type[Framed]]) -> Framed | UnknownRecord:
+    """Return the record of one of these types in a frame. Raises DecodeError."""
     frame_version, position = _unsigned(value, 0)
     if frame_version != FRAME_VERSION:
         raise DecodeError(f"frame version {frame_version} is not supported; metadata records have version 1")
     number, position = _unsigned(value, position)
     version, position = _unsigned(value, position)
-    declared = RECORDS.get(number)
+    declared = declarations.get(number)
     if declared is None or version not in declared.VERSIONS:
         return UnknownRecord(number, version)
     return declared.decode(value, version, position)

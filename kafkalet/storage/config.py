@@ -48,6 +48,9 @@ class LogRules(NamedTuple):
 
 NEWEST = LogRules()
 
+INHERITED = -2
+"""Local retention that is the same as the total retention."""
+
 BEFORE_MAX_MS = "message.timestamp.before.max.ms"
 AFTER_MAX_MS = "message.timestamp.after.max.ms"
 
@@ -68,6 +71,14 @@ class LogConfig(NamedTuple):
     retention_ms: int = _default("retention.ms")
     # A negative number means no limit.
     retention_bytes: int = _default("retention.bytes")
+    # With tiered storage: retention on the local disk (-2: the same as above), and what is not copied yet.
+    remote_storage_enable: bool = _default("remote.storage.enable")
+    remote_log_delete_on_disable: bool = _default("remote.log.delete.on.disable")
+    remote_log_copy_disable: bool = _default("remote.log.copy.disable")
+    local_retention_ms: int = _default("local.retention.ms")
+    local_retention_bytes: int = _default("local.retention.bytes")
+    remote_copy_lag_ms: int = _default("remote.copy.lag.ms")
+    remote_copy_lag_bytes: int = _default("remote.copy.lag.bytes")
     file_delete_delay_ms: int = _default("file.delete.delay.ms")
 
     cleanup_policy: frozenset[str] = frozenset(_default("cleanup.policy"))
@@ -116,6 +127,29 @@ class LogConfig(NamedTuple):
     @property
     def deletes_old_segments(self) -> bool:
         return "delete" in self.cleanup_policy
+
+    @property
+    def is_tiered(self) -> bool:
+        """Whether segments may be in remote storage, if the broker has tiered storage."""
+        return self.remote_storage_enable and not self.is_compacted
+
+    def remote_copy_lag(self) -> tuple[int, int]:
+        """Return the age in milliseconds at which segments are copied, and the number of newer bytes; -1: neither."""
+        local = self.of_local_tier()
+        lag_ms, lag_bytes = self.remote_copy_lag_ms, self.remote_copy_lag_bytes
+        return (
+            local.retention_ms if lag_ms < 0 else lag_ms,
+            local.retention_bytes if lag_bytes < 0 else lag_bytes,
+        )
+
+    def of_local_tier(self) -> Self:
+        """Return the configuration by which retention deletes segments that have been copied to remote storage."""
+        ms, size = self.local_retention_ms, self.local_retention_bytes
+        return self._replace(
+            cleanup_policy=frozenset({"delete"}),
+            retention_ms=self.retention_ms if ms == INHERITED else ms,
+            retention_bytes=self.retention_bytes if size == INHERITED else size,
+        )
 
     @property
     def stamps_append_time(self) -> bool:
@@ -200,6 +234,63 @@ def check(texts: Mapping[str, str], rules: LogRules = NEWEST) -> dict[str, Value
         reason = f"conflict with topic config setting max.compaction.lag.ms={most}"
         raise InvalidProperty("min.compaction.lag.ms", str(least), reason)
     return values
+
+
+def check_tiers(config: LogConfig, *, is_possible: bool, was_tiered: bool) -> None:
+    """Raise InvalidProperty if the properties for tiered storage contradict each other
+    (LogConfig.validateTopicLogConfigValues).
+
+    `is_possible` says whether the broker has remote storage, and `was_tiered` whether the topic has used it so far.
+    """
+    if not config.remote_storage_enable:
+        if was_tiered and not config.remote_log_delete_on_disable:
+            raise _contradiction("remote.storage.enable", _KEEPS_REMOTE_DATA)
+        return
+    if not is_possible:
+        raise _contradiction("remote.storage.enable", _NO_TIERED_STORAGE)
+    if config.cleanup_policy not in ({"delete"}, set()):
+        raise _contradiction("cleanup.policy", _ONLY_DELETE)
+    bounds = (
+        ("bytes", config.retention_bytes, config.local_retention_bytes, config.remote_copy_lag_bytes),
+        ("ms", config.retention_ms, config.local_retention_ms, config.remote_copy_lag_ms),
+    )
+    for unit, total, local, _ in bounds:
+        if total > -1 and local == -1:
+            reason = f"Value must not be -1 as retention.{unit} value is set as {total}."
+            raise InvalidProperty(f"local.retention.{unit}", str(local), reason)
+        if total > -1 and local > total:
+            reason = f"Value must not be more than retention.{unit} property value: {total}"
+            raise InvalidProperty(f"local.retention.{unit}", str(local), reason)
+    for unit, total, local, lag in bounds:
+        effective = total if local == INHERITED else local
+        if 0 <= effective < lag:
+            reason = f"Value must not exceed local.retention.{unit} (effective value: {effective})"
+            raise InvalidProperty(f"remote.copy.lag.{unit}", str(lag), reason)
+    for unit, total, local, _ in bounds:
+        if config.remote_log_copy_disable and local not in (INHERITED, total):
+            raise _contradiction("remote.log.copy.disable", _READ_ONLY.format(unit=unit))
+
+
+_NO_TIERED_STORAGE = (
+    "Tiered Storage functionality is disabled in the broker. Topic cannot be configured with remote log storage."
+)
+_ONLY_DELETE = (
+    "Remote log storage only supports topics with cleanup.policy=delete or cleanup.policy being an empty list."
+)
+_KEEPS_REMOTE_DATA = (
+    "It is invalid to disable remote storage without deleting remote data. If you want to keep the remote data and "
+    "turn to read only, please set `remote.storage.enable=true,remote.log.copy.disable=true`. If you want to disable "
+    "remote storage and delete all remote data, please set "
+    "`remote.storage.enable=false,remote.log.delete.on.disable=true`."
+)
+_READ_ONLY = (
+    "When `remote.log.copy.disable` is set to true, the `local.retention.{unit}` and `retention.{unit}` must be set to "
+    "the identical value because there will be no more logs copied to the remote storage."
+)
+
+
+def _contradiction(name: str, message: str) -> InvalidProperty:
+    return InvalidProperty(name, "true", message, message)
 
 
 class UnknownProperty(InvalidProperty):

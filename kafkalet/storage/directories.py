@@ -33,6 +33,7 @@ from .files import explain
 
 if TYPE_CHECKING:  # a broker starts faster without this module
     from .log import Log
+    from .remote import Tier, TieredLog
 
 _LOG = logging.getLogger(__name__)
 
@@ -59,6 +60,7 @@ class LogDirectories:
         system: FileSystem = DISK,
         check_interrupted: Callable[[], None] = lambda: None,
         call_soon: Callable[[Callable[[], None]], object] = lambda function: None,
+        tier_of: Callable[[TieredLog], Tier] | None = None,
     ) -> None:
         """Open the directories. The arguments are those of LogDirectory.
 
@@ -91,6 +93,7 @@ class LogDirectories:
             check_interrupted=check_interrupted,
             on_failure=self._failed if durable else None,
             call_soon=call_soon,
+            tier_of=tier_of,
         )
         _refuse_duplicates(self.paths)
         errors: list[OSError] = []

@@ -38,6 +38,7 @@ from .identity import check_identity, read_identity, write_identity
 
 if TYPE_CHECKING:  # a broker starts faster without these modules
     from .log import Log
+    from .remote import Tier, TieredLog
 
 _LOG = logging.getLogger(__name__)
 
@@ -80,6 +81,7 @@ class LogDirectory:
         check_interrupted: Callable[[], None] = lambda: None,
         on_failure: Callable[[LogDirectory], None] | None = None,
         call_soon: Callable[[Callable[[], None]], object] = lambda function: None,
+        tier_of: Callable[[TieredLog], Tier] | None = None,
     ) -> None:
         """Lock the directory. With `durable`, writes are synced to disk wherever Kafka does so.
 
@@ -88,7 +90,7 @@ class LogDirectory:
         `check_interrupted` is called during recovery; it raises StartInterrupted if the broker has been asked to stop.
         With `on_failure`, the first failure of a file takes all logs of the directory offline, and `on_failure` is then
         called. Without it, failures.py decides for each log. `call_soon` runs a function in the thread that uses the
-        logs; other threads call it after a failure.
+        logs; other threads call it after a failure. `tier_of` returns the remote segments of a log.
         Raises DirectoryInUse, IdentityRefused, and OSError with a file name.
         """
         self.path = path
@@ -103,6 +105,7 @@ class LogDirectory:
         """Whether an existing log is being opened."""
         files = Files(durable=durable, max_open=max_open_files, system=system, on_failure=self._fail)
         self.environment = LogEnvironment(files, clock, self._rewrite_checkpoints, check_interrupted, path, call_soon)
+        self.environment.tier_of = tier_of
         self.logs: dict[TopicPartition, Log] = {}
         """The open logs."""
         self._closed: dict[TopicPartition, str] = {}
@@ -570,7 +573,7 @@ class LogDirectory:
     def _keep_offsets(self, key: TopicPartition, log: Log) -> None:
         self._recovery_points[key] = log.recovery_point
         self._high_watermarks[key] = log.high_watermark
-        if log.log_start_offset > log.segments.first.base_offset:
+        if log.log_start_offset > log.segments.first.base_offset or log.local.tier is not None:
             self._log_start_offsets[key] = log.log_start_offset
         else:
             self._log_start_offsets.pop(key, None)

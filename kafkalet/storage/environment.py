@@ -13,8 +13,9 @@ from .files import Files
 from .flushing import Flusher
 from .index import IndexPool
 
-if TYPE_CHECKING:  # imported for a recovery
+if TYPE_CHECKING:  # imported for a recovery, and with tiered storage
     from .progress import RecoveryProgress
+    from .remote import Tier, TieredLog
 
 
 class StartInterrupted(Exception):
@@ -26,7 +27,7 @@ class LogEnvironment:
 
     __slots__ = (
         *("check_interrupted", "cleaning", "clock", "deletions", "files", "flusher", "index_pool", "progress"),
-        "truncated",
+        *("tier_of", "truncated"),
     )
 
     def __init__(
@@ -49,6 +50,8 @@ class LogEnvironment:
         """Called repeatedly while a log is recovered; raises StartInterrupted if the broker was asked to stop."""
         self.progress: RecoveryProgress | None = None
         """The recovery after a crash, while it lasts."""
+        self.tier_of: Callable[[TieredLog], Tier] | None = None
+        """Returns the remote segments of a log; None without tiered storage."""
         self.truncated = truncated
         """Called after a log is truncated, because the checkpoints may contain offsets that no longer exist."""
 

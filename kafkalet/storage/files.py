@@ -32,6 +32,9 @@ T = TypeVar("T")
 DEFAULT_MAX_OPEN = 256
 
 
+COPY_BYTES = 1 << 20
+
+
 class File:
     """A file, identified by its path. It is opened when it is used, and created if it does not exist."""
 
@@ -256,6 +259,24 @@ class Files:
             if not self._make_directory(path):
                 raise
             self._with_descriptors(replace)
+
+    def copy(self, source: str, target: str) -> None:
+        """Copy a file. The copy is flushed to disk if this pool is durable."""
+        system = self.system
+        old = system.open(source, READ)
+        try:
+            new = system.open(target, READ_AND_WRITE)
+            try:
+                with _with_path(target):
+                    position = 0
+                    while data := system.read(old, COPY_BYTES, position):
+                        position += system.write(new, data, position)
+                    if self.durable:
+                        system.sync(new)
+            finally:
+                system.close(new)
+        finally:
+            system.close(old)
 
     def sync_directory(self, path: str) -> None:
         """Flush the names in a directory to disk, if this pool is durable."""

@@ -16,6 +16,7 @@ import logging
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
 
 from kafkalet.formats import CLEANED, DELETED, LEADER_EPOCHS, PARTITION_METADATA, SWAP
 from kafkalet.protocol.errors import Code, KafkaError
@@ -28,6 +29,9 @@ from .segment import SUFFIXES, Segment, file_name
 from .segments import Segments
 from .values import AbortedTransaction, LogOffsetMetadata, ReadResult
 
+if TYPE_CHECKING:  # imported only with tiered storage
+    from .remote import Tier
+
 _LOG = logging.getLogger(__name__)
 
 DELETED_PER_MS = 20
@@ -39,7 +43,7 @@ class LocalLog:
 
     __slots__ = (
         *("_is_listed", "_submitted", "_truncations", "closed", "config", "directory", "end", "environment"),
-        *("failures", "flushed_ms", "recovery_point", "segments"),
+        *("failures", "flushed_ms", "recovery_point", "segments", "tier"),
     )
 
     def __init__(
@@ -69,6 +73,8 @@ class LocalLog:
         self._is_listed = False
         """Whether the name of `directory` is known to be on disk."""
         self.end = LogOffsetMetadata(end_offset, segments.active.base_offset, segments.active.size_bytes)
+        self.tier: Tier | None = None
+        """The remote segments, which are read where the log has no segments of its own (anymore)."""
 
     @contextmanager
     def offline_on_error(self) -> Iterator[None]:
@@ -152,6 +158,8 @@ class LocalLog:
         segment.
         """
         segment = self.segments.floor(offset)
+        if segment is None and self.tier is not None:
+            segment = self.tier.segments.floor(offset)
         if offset > self.end.offset or segment is None:
             raise KafkaError(
                 Code.OFFSET_OUT_OF_RANGE,
@@ -168,7 +176,7 @@ class LocalLog:
             if found is not None:
                 return found._replace(aborted=self._aborted(offset, segment, found)) if with_aborted else found
             # The rest of the segment has no entries: compaction removed them, or a follower's log has a gap.
-            segment = self.segments.higher(segment.base_offset)
+            segment = self._higher(segment)
         return ReadResult(self.end, b"", aborted=nothing)
 
     def offset_metadata(self, offset: int) -> LogOffsetMetadata:
@@ -192,16 +200,25 @@ class LocalLog:
         """
         upper_bound = segment.offset_index.upper_bound(found.position.position + len(found.records))
         if upper_bound is None:
-            higher = self.segments.higher(segment.base_offset)
+            higher = self._higher(segment)
             upper_bound = higher.base_offset if higher is not None else self.end.offset
         return self.aborted_transactions(offset, upper_bound, segment)
+
+    def _higher(self, segment: Segment) -> Segment | None:
+        """Return the next segment, which may be a remote one."""
+        if self.tier is not None and segment.base_offset < self.segments.first.base_offset:
+            higher = self.tier.segments.higher(segment.base_offset)
+            if higher is not None and higher.base_offset < self.segments.first.base_offset:
+                return higher
+        return self.segments.higher(segment.base_offset)
 
     def aborted_transactions(self, offset: int, upper_bound: int, first: Segment) -> list[AbortedTransaction]:
         """Return the transactions that overlap `offset` to `upper_bound`, searching from segment `first` onwards."""
         search = first.txn_index.collect(offset, upper_bound)
         aborted = search.aborted
         if not search.complete:
-            for segment in self.segments.higher_ones(first.base_offset):
+            segment: Segment | None = first
+            while segment is not None and (segment := self._higher(segment)) is not None:
                 search = segment.txn_index.collect(offset, upper_bound)
                 aborted += search.aborted
                 if search.complete:

@@ -90,7 +90,10 @@ class Log:
         """The I/O failures of this log."""
         self.epochs = epochs
         self.producers = producers
-        self._log_start_offset = max(log_start_offset, local.segments.first.base_offset)
+        self._log_start_offset = log_start_offset
+        self._use_tier()
+        if self.local.tier is None:
+            self._log_start_offset = self.local_log_start_offset
         self._high_watermark = LogOffsetMetadata(self.log_start_offset)
         self._first_unstable: LogOffsetMetadata | None = None
         self._damage = ""  # the last one that was reported
@@ -134,6 +137,15 @@ class Log:
     @property
     def log_start_offset(self) -> int:
         return self._log_start_offset
+
+    @property
+    def local_log_start_offset(self) -> int:
+        """The first offset that can be read from the local disk."""
+        return max(self._log_start_offset, self.local.segments.first.base_offset)
+
+    def is_remote(self, offset: int) -> bool:
+        """Return whether the record at this offset is only in remote storage."""
+        return self._log_start_offset <= offset < self.local_log_start_offset
 
     @property
     def log_end_offset(self) -> int:
@@ -524,7 +536,7 @@ class Log:
 
     def retention_quiet_ms(self) -> float:
         """Return the milliseconds until a record may expire, provided that the configuration does not change."""
-        return retention.quiet_ms(self.segments, self.config, self.local.environment.clock.now_ms())
+        return retention.quiet_ms(self.segments, self.retention_config, self.local.environment.clock.now_ms())
 
     def producers_quiet_ms(self) -> float:
         """Return the milliseconds until a producer may expire, provided that the configuration does not change."""
@@ -642,6 +654,19 @@ class Log:
             self._set_high_watermark(self.local.end)
         self._truncated()
 
+    def start_like(self, leader: "Log") -> None:
+        """Delete all segments and continue where the leader's local log starts. What has to be known about earlier
+        records is in remote storage (TierStateMachine)."""
+        start, tier = leader.local_log_start_offset, leader.local.tier
+        self.truncate_fully_and_start_at(start, leader.log_start_offset)
+        if tier is not None and leader.log_start_offset < start:
+            epochs, producers = tier.state_at(start)
+            for entry in epochs:
+                self.epochs.note(*entry)
+            self.epochs.truncate_from_start(leader.log_start_offset)
+            self.producers.restore(start, producers)
+            self._update_first_unstable()
+
     def _truncated(self) -> None:
         """Flush the deletion of segments and snapshots, and correct the checkpoints, which may contain offsets that no
         longer exist.
@@ -688,20 +713,53 @@ class Log:
         The log start offset rises to the first remaining segment. If all segments expire, a new one is rolled first.
         """
         deleted = 0
-        for reason in retention.reasons(self.config):
+        config = self.retention_config
+        for reason in retention.reasons(config):
             expired = retention.deletable(
                 self.segments,
-                self.config,
+                config,
                 reason,
                 log_start_offset=self.log_start_offset,
                 high_watermark=self.high_watermark,
                 log_end_offset=self.log_end_offset,
                 now_ms=self.local.environment.clock.now_ms(),
             )
+            if expired and self.local.tier is not None:
+                expired = self._copied(expired)
             if expired:
                 deleted += len(expired)
                 self._delete_oldest(expired, reason)
         return deleted
+
+    @property
+    def copies_segments(self) -> bool:
+        """Whether segments are copied to remote storage. Until then, retention does not delete them."""
+        return self.local.tier is not None and not self.config.remote_log_copy_disable
+
+    @property
+    def retention_config(self) -> LogConfig:
+        """The configuration by which retention deletes local segments."""
+        return self.config.of_local_tier() if self.copies_segments else self.config
+
+    def _copied(self, expired: list[Segment]) -> list[Segment]:
+        """Return the first expired segments that retention may delete: those in remote storage, and those below the log
+        start offset. An expired active segment is rolled, so that it can be copied (UnifiedLog.deletableSegments)."""
+        if expired[-1] is self.segments.active:
+            self.roll()
+        if not self.copies_segments:
+            return expired
+        assert self.local.tier is not None
+        bound = max(self.local.tier.end_offset, self.log_start_offset)
+        ends = [following.base_offset for each in expired if (following := self.segments.higher(each.base_offset))]
+        return [each for each, end in zip(expired, ends, strict=True) if end <= bound]
+
+    def _use_tier(self) -> None:
+        """Read from remote storage, or not any longer, depending on the configuration."""
+        tier_of = self.local.environment.tier_of
+        if tier_of is None or not self.config.is_tiered:
+            self.local.tier = None
+        elif self.local.tier is None:
+            self.local.tier = tier_of(self)
 
     def _delete_oldest(self, expired: list[Segment], reason: retention.Reason) -> None:
         self.abort_cleaning()
@@ -709,7 +767,8 @@ class Log:
             self.roll()
         first_left = self.segments.higher(expired[-1].base_offset)
         assert first_left is not None, f"{self.name} would have no segment left"
-        self.maybe_increment_log_start_offset(first_left.base_offset)
+        if not self.copies_segments:
+            self.maybe_increment_log_start_offset(first_left.base_offset)
         self.local.delete_segments(expired, reason.value)
         self._drop_snapshots(expired)
 
@@ -723,6 +782,9 @@ class Log:
         if self.config.is_compacted and not config.is_compacted:
             self.abort_cleaning()
         self.local.config = config
+        self._use_tier()
+        if self.local.tier is None and self._log_start_offset < self.segments.first.base_offset:
+            self.maybe_increment_log_start_offset(self.segments.first.base_offset)
         self.epochs.reconfigure(supported=config.record_version == 2)
         self._update_first_unstable()
 

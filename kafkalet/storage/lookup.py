@@ -16,7 +16,7 @@ Negative timestamps have special meanings (ListOffsetsRequest). Sources: Unified
 legacyFetchOffsetsBefore, LogSegment.findOffsetByTimestamp, FileRecords.searchForTimestamp.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -38,11 +38,11 @@ EARLIEST = -2
 MAX_TIMESTAMP = -3
 """The first record with the largest timestamp, even if it is deleted (KIP-734)."""
 EARLIEST_LOCAL = -4
-"""The first offset on local disk (KIP-405): the log start offset, because there is no tiered storage."""
+"""The first offset on the local disk (KIP-405)."""
 LATEST_TIERED = -5
-"""The last offset in tiered storage (KIP-1005). There is none."""
+"""The last offset in remote storage (KIP-1005)."""
 EARLIEST_PENDING_UPLOAD = -6
-"""The first offset that is not in tiered storage yet (KIP-1023). There is none."""
+"""The first offset that is not in remote storage yet (KIP-1023)."""
 
 _NOT_TIERED = TimestampOffset(NO_TIMESTAMP, UNKNOWN_OFFSET, NO_LEADER_EPOCH)
 
@@ -86,12 +86,30 @@ async def find(log: Log, timestamp: int) -> TimestampOffset | None:
         return earliest(log)
     _check_format(log)
     if timestamp == EARLIEST_LOCAL:
-        return earliest(log)
+        return earliest(log) if log.local.tier is None else _with_epoch(log, log.local_log_start_offset)
     if timestamp == MAX_TIMESTAMP:
         return await _latest_record(log)
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
-        return _NOT_TIERED
+        return _bound_of_tier(log, timestamp)
     raise ValueError(f"the special timestamp {timestamp} is not supported")
+
+
+def _bound_of_tier(log: Log, timestamp: int) -> TimestampOffset:
+    """Return the last offset in remote storage, or the first one that is not there yet
+    (UnifiedLog.fetchEarliestPendingUploadOffset)."""
+    tier = log.local.tier
+    end = 0 if tier is None else tier.end_offset
+    if tier is not None and timestamp == EARLIEST_PENDING_UPLOAD and not end:
+        return earliest(log) if log.local_log_start_offset == log.log_start_offset else _NOT_TIERED
+    if not end:
+        return _NOT_TIERED
+    return _with_epoch(log, end - 1 if timestamp == LATEST_TIERED else max(end, log.log_start_offset))
+
+
+def _with_epoch(log: Log, offset: int) -> TimestampOffset:
+    """Return an offset with its leader epoch (LeaderEpochFileCache.epochForOffset)."""
+    epochs = [each.epoch for each in log.epochs.entries if each.start_offset <= offset]
+    return TimestampOffset(NO_TIMESTAMP, offset, epochs[-1] if epochs else NO_LEADER_EPOCH)
 
 
 async def find_time(log: Log, timestamp: int) -> TimestampOffset | None:
@@ -120,7 +138,7 @@ def legacy_offsets_before(log: Log, timestamp: int, max_num_offsets: int, now_ms
     EARLIEST only the first segment. Offsets below the log start are raised to it, so one may occur more than once.
     Record timestamps are ignored.
     """
-    start = log.log_start_offset
+    start = log.local_log_start_offset
     times = [(max(segment.base_offset, start), segment.modified_ms) for segment in log.segments]
     if log.segments.active.size_bytes > 0:
         times.append((log.log_end_offset, now_ms))
@@ -136,17 +154,36 @@ def legacy_offsets_before(log: Log, timestamp: int, max_num_offsets: int, now_ms
 
 def _next_entry(log: Log, timestamp: int, searched: _Entry | None) -> _Entry | None:
     """Run steps 1 and 2 of the search described above: return the first entry that is late enough, after `searched`."""
-    segment = log.segments.first_reaching(timestamp)
-    if segment is None:
-        return None
-    if searched is not None and searched.segment is segment and searched.is_current:
-        start = searched.position + searched.batch.size
-    else:
-        start = segment.position_before(timestamp, log.log_start_offset)
-    for at, head in segment.heads(start):
-        if head.max_timestamp >= timestamp and head.last_offset >= log.log_start_offset:
-            return _Entry(segment, at, segment.entry(at, head.size))
+    for segment in _segments_reaching(log, timestamp):
+        if searched is not None and searched.is_current:
+            if searched.segment.base_offset > segment.base_offset:
+                continue
+            start = searched.position + searched.batch.size if searched.segment is segment else None
+        else:
+            start = None
+        if start is None:
+            start = segment.position_before(timestamp, log.log_start_offset)
+        for at, head in segment.heads(start):
+            if head.max_timestamp >= timestamp and head.last_offset >= log.log_start_offset:
+                return _Entry(segment, at, segment.entry(at, head.size))
     return None
+
+
+def _segments_reaching(log: Log, timestamp: int) -> Iterator[Segment]:
+    """Yield the first remote segment that is late enough and has records that are not deleted, and the first local one
+    (RemoteLogManager.findOffsetByTimestamp)."""
+    if log.local.tier is not None:
+        first_local = log.segments.first.base_offset
+        for each in log.local.tier.valid:
+            if each.start_offset >= first_local:
+                break
+            if each.max_timestamp_ms >= timestamp and each.end_offset >= log.log_start_offset:
+                found = log.local.tier.segments.get(each.start_offset)
+                assert found is not None
+                yield found
+                break
+    if (local := log.segments.first_reaching(timestamp)) is not None:
+        yield local
 
 
 async def _search(batch: Batch, search: Callable[[], TimestampOffset | None]) -> TimestampOffset | None:

@@ -245,6 +245,12 @@ class ProducerStates:
         }
         self._open = {at: Transaction(first_offsets[at], LogOffsetMetadata(at)) for at in sorted(first_offsets)}
 
+    def restore(self, offset: int, entries: Iterable[ProducerEntry]) -> None:
+        """Take the states at `offset`, where the log begins, from another replica."""
+        self._load(entries)
+        self.end_offset = offset
+        self.try_to_take_snapshot()
+
     def take_snapshot(self, *, force: bool = True) -> int | None:
         """Write a snapshot at `end_offset`, unless one exists. Return the offset of a new snapshot.
 

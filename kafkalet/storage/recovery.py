@@ -190,7 +190,7 @@ class _LogLoader:
             local,
             self.epochs,
             self.producers,
-            start,
+            self.log_start_offset,
             topic_id_is_written=written_id is not None,
         )
 

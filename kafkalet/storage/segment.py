@@ -87,9 +87,12 @@ class Segment:
         *,
         new: bool,
         suffix: str = "",
+        stem: str = "",
     ) -> None:
-        """Create an empty segment, or open an existing one if `new` is False."""
-        paths = [os.path.join(directory, file_name(base_offset, kind) + suffix) for kind in SUFFIXES]
+        """Create an empty segment, or open an existing one if `new` is False. `stem` replaces the offset in the names
+        of its files."""
+        stem = stem or file_name(base_offset, "")
+        paths = [os.path.join(directory, stem + kind + suffix) for kind in SUFFIXES]
         self.base_offset = base_offset
         self.clock = clock
         self._files = files

@@ -74,13 +74,6 @@ def format_line(format_version: str) -> str:
     return ".".join(format_version.split(".")[: 3 if format_version.startswith("0.") else 2])
 
 
-def check_tiered_storage(name: str, value: Value) -> None:
-    """Only false: the broker has no tiered storage (`remote.log.storage.system.enable`)."""
-    if value is True:
-        reason = "Tiered Storage functionality is disabled in the broker"
-        raise InvalidProperty(name, "true", reason, f"{reason}. Topic cannot be configured with remote log storage.")
-
-
 def check_gzip_level(name: str, value: Value) -> None:
     """1 to 9, or -1."""
     if value != -1 and value not in range(1, 10):
@@ -138,23 +131,24 @@ _ROWS = (
         "Codec of stored batches. producer keeps the codec of the producer.", one_of(*CODECS)),
     acting("errors.deadletterqueue.group.enable", BOOLEAN, "false",
         "Allows share groups to use the topic as a dead letter queue.", since=(4, 4)),
-    kept("remote.copy.lag.bytes", LONG, "-1",
+    acting("remote.copy.lag.bytes", LONG, "-1",
         "Amount of data that is kept back before segments are copied to tiered storage.", at_least(-1), since=(4, 4)),
-    kept("remote.log.delete.on.disable", BOOLEAN, "false",
-        "Deletes data in tiered storage when tiered storage is disabled for the topic.", since=(3, 9)),
+    acting("remote.log.delete.on.disable", BOOLEAN, "false",
+        "Allows that tiered storage is disabled for the topic, which deletes the data there.", since=(3, 9)),
     acting("leader.replication.throttled.replicas", LIST, "",
         "Leader replicas with throttled replication, as a list of partition:broker, or * for all.",
         check_throttled_replicas, since=(0, 10, 1)),
-    kept("remote.storage.enable", BOOLEAN, "false", "Enables tiered storage. kafkalet refuses true.",
-        check_tiered_storage, since=(3, 3), before={(3, 6): {"is_internal": True, "check": None}}),
+    acting("remote.storage.enable", BOOLEAN, "false",
+        "Enables tiered storage. This requires remote.log.storage.system.enable, and that the topic is not compacted.",
+        since=(3, 3), before={(3, 6): {"is_internal": True}}),
     acting("message.downconversion.enable", BOOLEAN, "true",
         "Converts records to older message formats for old consumers.", since=(2, 0), until=(4, 0)),
     acting("min.insync.replicas", INT, "1",
         "Number of in-sync replicas that a produce request with acks=all requires.", at_least(1)),
     acting("segment.jitter.ms", LONG, "0",
         "Maximum random time by which a segment is rolled before segment.ms has passed.", at_least(0)),
-    kept("remote.log.copy.disable", BOOLEAN, "false", "Stops copying segments to tiered storage.", since=(3, 9)),
-    kept("local.retention.ms", LONG, "-2", "Retention time of data on the local disk with tiered storage.",
+    acting("remote.log.copy.disable", BOOLEAN, "false", "Stops copying segments to tiered storage.", since=(3, 9)),
+    acting("local.retention.ms", LONG, "-2", "Retention time of data on the local disk with tiered storage.",
         at_least(-2), since=(3, 3), before={(3, 6): {"is_internal": True}}),
     acting("cleanup.policy", LIST, "delete",
         "Treatment of old records. delete removes expired segments. compact removes records whose key has a newer "
@@ -175,7 +169,7 @@ _ROWS = (
     acting("compression.gzip.level", INT, "-1",
         "Compression level of batches that the broker compresses with gzip, or -1 for the default level.",
         check_gzip_level, since=(3, 8)),
-    kept("remote.copy.lag.ms", LONG, "0",
+    acting("remote.copy.lag.ms", LONG, "0",
         "Time that is waited before segments are copied to tiered storage.", at_least(-1), since=(4, 4)),
     acting("flush.messages", LONG, str(MAX_LONG), "Number of records after which a log is flushed to disk.",
         at_least(1), before={(3, 0): {"check": at_least(0)}}),
@@ -196,7 +190,7 @@ _ROWS = (
     acting("message.timestamp.type", STRING, "CreateTime",
         "Origin of record timestamps: the producer (CreateTime) or the broker (LogAppendTime).",
         one_of("CreateTime", "LogAppendTime"), since=(0, 10, 0)),
-    kept("local.retention.bytes", LONG, "-2",
+    acting("local.retention.bytes", LONG, "-2",
         "Amount of data per partition that stays on the local disk with tiered storage.", at_least(-2), since=(3, 3),
         before={(3, 6): {"is_internal": True}}),
     kept("preallocate", BOOLEAN, "false", "Allocates the disk space of a new segment in advance."),

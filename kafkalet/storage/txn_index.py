@@ -73,6 +73,10 @@ class TransactionIndex:
         return self._from(0)
 
     @property
+    def is_empty(self) -> bool:
+        return not self._entries
+
+    @property
     def last_offset(self) -> int:
         """The offset of the last marker; -1 if there are no entries."""
         return self._last_offset(len(self) - 1) if self._entries else -1

@@ -23,6 +23,7 @@ from kafkalet.embedded import EmbeddedCluster
 
 if TYPE_CHECKING:
     from kafkalet.broker.cluster.compaction import CleanedPartition, RetainedPartition
+    from kafkalet.broker.cluster.tiering import TieredPartition
     from kafkalet.clock import Clock, MovableClock
     from kafkalet.protocol.errors import Code
 
@@ -384,6 +385,16 @@ class Cluster(EmbeddedCluster):
         were deleted.
         """
         return self._server.call(self._server.run_retention)
+
+    def run_tiering(self) -> list[TieredPartition]:
+        """Copy all segments that are due to remote storage, and delete those that have expired there.
+
+        In the background, this happens every `remote.log.manager.task.interval.ms`, if the brokers have tiered storage
+        (`remote.log.storage.system.enable`). The active segment of a log is never copied. Local segments that have been
+        copied are deleted by `run_retention`. Return the partitions whose remote segments have changed. Raises
+        RuntimeError without tiered storage.
+        """
+        return self._server.run_tiering()
 
     # Security
 

@@ -56,21 +56,23 @@ def target_of() -> Iterator[Callable[[str, Mapping[str, Any]], Target]]:
 
     Scenarios can share a cluster, because each creates its own topics. The ACLs of earlier scenarios are removed.
     """
-    targets: dict[tuple[str, int, bool, bool, bool], Target] = {}
-    clusters: dict[tuple[str, int, bool, bool, bool], kafkalet.Cluster] = {}
+    targets: dict[tuple[str, int, bool, bool, bool, bool], Target] = {}
+    clusters: dict[tuple[str, int, bool, bool, bool, bool], kafkalet.Cluster] = {}
     with ExitStack() as stack:
 
         def start(release: str, needs: Mapping[str, Any]) -> Target:
             brokers = needs.get("brokers", 1)
             acl, tokens, faults = ("acl" in needs), ("tokens" in needs), ("faults" in needs)
-            place = release, brokers, acl, tokens, faults
+            tiered = "tiered" in needs
+            place = release, brokers, acl, tokens, faults, tiered
             if place not in targets:
                 clock = ManualClock()
-                config = broker_properties(release, brokers, tokens=tokens, faults=faults) | (WITH_ACLS if acl else {})
+                config = broker_properties(release, brokers, tokens=tokens, faults=faults, tiered=tiered)
+                config |= WITH_ACLS if acl else {}
                 racks = RACKS if faults else None
                 made = kafkalet.Cluster(brokers, version=release, config=config, clock=clock, racks=racks)
                 bootstrap = stack.enter_context(made).bootstrap_servers.partition(",")[0]
-                targets[place] = Target(bootstrap, acl, release == "2.8", clock, tokens=tokens)
+                targets[place] = Target(bootstrap, acl, release == "2.8", clock, tokens=tokens, tiered=tiered)
                 targets[place].brokers = Nodes(made) if faults else None
                 clusters[place] = made
             if acl:

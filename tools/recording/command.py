@@ -37,6 +37,7 @@ OPTIONS = (
     Option("--match", "TEXT", "use only scenarios whose name contains this text"),
     Option("--acl", "", "the broker has SASL/PLAIN and an authorizer"),
     Option("--tokens", "", "the broker has SASL/PLAIN, an authorizer and delegation tokens"),
+    Option("--tiered", "", "the broker has tiered storage, in a LocalTieredStorage"),
     Option("--legacy", "", "the broker supports message.format.version"),
     Option("--show", "", "print the responses, and write no files"),
     Option("--help", "", "print this help and exit", aliases=("-h",)),
@@ -88,7 +89,9 @@ def record_release(arguments: Sequence[str], brokers: Brokers | None = None) -> 
         raise UsageError(f"--match {matching}: no scenario has this in its name; kafkalet conform --list shows them")
     try:
         acl = "acl" in given or "tokens" in given
-        target = Target(given["bootstrap"][0], acl, "legacy" in given, tokens="tokens" in given)
+        target = Target(
+            given["bootstrap"][0], acl, "legacy" in given, tokens="tokens" in given, tiered="tiered" in given
+        )
         target.brokers = brokers
     except UNUSABLE as error:
         raise Failure(f"the broker at {given['bootstrap'][0]} cannot be recorded: {description(error)}") from error

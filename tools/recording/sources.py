@@ -7,7 +7,7 @@ kafka.coordinator.transaction: TransactionCoordinator TransactionLog Transaction
 kafka.log: LocalLog UnifiedLog
 kafka.network: SocketServer
 kafka.server: AclApis ApiVersionManager AuthHelper AutoTopicCreationManager CachedPartition ConfigHelper ControllerApis
-  ControllerConfigurationValidator ControllerMutationQuotaManager DelayedFetch DelegationTokenManager
+  ControllerConfigurationValidator ControllerMutationQuotaManager DelayedFetch DelayedRemoteFetch DelegationTokenManager
   DynamicBrokerConfig FetchManager FetchSession FetchSessionCache ForwardingManager IncrementalFetchContext KafkaApis
   ReplicaManager ZkAdminManager
 kafka.server.handlers: DescribeTopicPartitionsRequestHandler
@@ -44,6 +44,9 @@ org.apache.kafka.raft: KafkaRaftClient
 org.apache.kafka.server: ClientMetricsManager
 org.apache.kafka.server.authorizer: Authorizer
 org.apache.kafka.server.config: DelegationTokenManagerConfigs QuotaConfig
+org.apache.kafka.server.log.remote.metadata.storage: TopicBasedRemoteLogMetadataManager
+org.apache.kafka.server.log.remote.metadata.storage.serialization: RemoteLogMetadataSerde
+org.apache.kafka.server.log.remote.storage: RemoteLogManager
 org.apache.kafka.server.metrics: ClientMetricsConfigs
 org.apache.kafka.server.share.session: ShareSession ShareSessionCache
 org.apache.kafka.storage.internals.epoch: LeaderEpochFileCache

@@ -1141,6 +1141,36 @@ type ShrinkIsr struct {
 	Brokers []int64 `json:"brokers"`
 }
 
+// TieredPartition: what the remote log manager did to one partition.
+type TieredPartition struct {
+	// The topic.
+	Topic string `json:"topic"`
+
+	// The partition.
+	Partition int64 `json:"partition"`
+
+	// The leader.
+	Broker int64 `json:"broker"`
+
+	// The number of segments that were copied to remote storage.
+	CopiedSegments int64 `json:"copied_segments"`
+
+	// The number of segments that were deleted there.
+	DeletedSegments int64 `json:"deleted_segments"`
+
+	// The log start offset now.
+	LogStartOffset int64 `json:"log_start_offset"`
+
+	// The offset after the last one that has been copied.
+	RemoteEndOffset int64 `json:"remote_end_offset"`
+}
+
+// TieringResult: the partitions whose remote segments have changed.
+type TieringResult struct {
+	// The partitions.
+	Tiered []TieredPartition `json:"tiered"`
+}
+
 // Topic: a topic and its partitions.
 type Topic struct {
 	// The name.
@@ -2067,6 +2097,14 @@ func (api API) RunRetention() RetentionResult {
 	api.T.Helper()
 	var result RetentionResult
 	api.call("POST", "/v1/retention/run", nil, &result)
+	return result
+}
+
+// RunTiering: copy all segments that are due to remote storage, and delete those that have expired there.
+func (api API) RunTiering() TieringResult {
+	api.T.Helper()
+	var result TieringResult
+	api.call("POST", "/v1/tiering/run", nil, &result)
 	return result
 }
 

@@ -34,7 +34,8 @@ class Brokers(Protocol):
 class Target:
     """A broker that is judged, with its advertised versions and the brokers of its cluster.
 
-    `clock` is the clock of the broker if it is a manual clock, and `tokens` says whether it has delegation tokens.
+    `clock` is the clock of the broker if it is a manual clock. `tokens` and `tiered` say whether it has delegation
+    tokens and tiered storage.
     """
 
     def __init__(
@@ -46,8 +47,9 @@ class Target:
         deadline: float = math.inf,
         security: Security = PLAINTEXT,
         tokens: bool = False,
+        tiered: bool = False,
     ) -> None:
-        self.tokens = tokens
+        self.tokens, self.tiered = tokens, tiered
         self.has_quotas = False
         """Whether quotas apply to the connections, so that the broker may throttle them."""
         self.restart: Callable[[], None] | None = None
@@ -117,7 +119,7 @@ class Target:
     def lacks(self, needs: Mapping[str, Any]) -> str:
         """Describe the first need of a scenario that this broker does not meet; "" if there is none."""
         for need, value in needs.items():
-            if need in ("acl", "legacy", "tokens"):
+            if need in ("acl", "legacy", "tokens", "tiered"):
                 if bool(value) != getattr(self, need):
                     return need
             elif need == "faults":
@@ -130,10 +132,10 @@ class Target:
                 low, high = self.versions.get(APIS[need], (1, 0))
                 if not low <= value <= high:
                     return f"{need} v{value}"
-        if self.acl and "acl" not in needs:
-            return "a broker without authorization"
-        if self.tokens and "tokens" not in needs:
-            return "a broker without delegation tokens"
+        features = {"acl": "authorization", "tokens": "delegation tokens", "tiered": "tiered storage"}
+        for need, feature in features.items():
+            if getattr(self, need) and need not in needs:
+                return f"a broker without {feature}"
         if self.brokers is not None and "faults" not in needs:
             return "a cluster with the default time-outs"
         return ""

@@ -85,6 +85,8 @@ class Found(NamedTuple):
     """The position of the fetch offset, or None if the partition could not be read."""
     answer_now: bool
     """Whether the response has to be sent without waiting for more records."""
+    counted: int
+    """How many bytes of the maximum size of the response are used up."""
 
 
 def handle(
@@ -106,6 +108,7 @@ class _Fetch:
         self.replica_id = request.replica_id if state is None else state.replica_id
         self.partitions = FetchPartitions(request, context, self.replica_id)
         self.session = self.partitions.session
+        self.has_read_remote = False
 
     @property
     def is_plain(self) -> bool:
@@ -185,8 +188,8 @@ class _Fetch:
         for key, requested in self.partitions.readable if first_time else self.partitions.to_read():
             one = self._read_partition(key, requested, limits, min(requested.max_bytes, left), at_least_one, first_time)
             yield key, one
-            at_least_one = at_least_one and one.size == 0
-            left = max(0, left - one.size)  # a negative max_bytes applies only to the first partition
+            at_least_one = at_least_one and one.counted == 0
+            left = max(0, left - one.counted)  # a negative max_bytes applies only to the first partition
 
     def _is_due(self, limits: Limits, found: dict[Key, Found]) -> bool:
         """Return whether the request can be answered from the records read so far."""
@@ -217,11 +220,13 @@ class _Fetch:
                 return preferred
             if limits.from_follower:
                 self._check_follower(partition, requested, limits.replica_id)
+            is_remote = partition.log.local.tier is not None and partition.log.is_remote(requested.fetch_offset)
+            skips = is_remote and self._skips_remote(max_bytes)
             read = partition.read(
                 requested.fetch_offset,
-                max_bytes,
+                0 if skips else max_bytes,
                 limits.isolation,
-                at_least_one,
+                at_least_one and not skips,
                 requested.current_leader_epoch,
                 requested.last_fetched_epoch,
                 limits.only_leader,
@@ -232,7 +237,20 @@ class _Fetch:
             self.context.controller.follower_fetched(
                 partition, limits.replica_id, requested.fetch_offset, requested.log_start_offset
             )
-        return self._succeeded(index, read, limits)
+        found = self._succeeded(index, read, limits)
+        if skips:
+            found.answer.aborted_transactions = None
+        elif is_remote:
+            self.has_read_remote = True
+            together = self.context.release.reads_remote_partitions_together
+            return found._replace(answer_now=True, counted=max_bytes if together else 0)
+        return found
+
+    def _skips_remote(self, max_bytes: int) -> bool:
+        """Return whether a partition is left out because its records are in remote storage
+        (ReplicaManager.handleOffsetOutOfRangeError)."""
+        together = self.context.release.reads_remote_partitions_together
+        return max_bytes <= 0 if together else self.has_read_remote
 
     def _succeeded(self, index: int, read: Read, limits: Limits) -> Found:
         answer = Answer(
@@ -249,17 +267,18 @@ class _Fetch:
             )
         result = read.result
         if result is None:
-            return Found(answer, 0, None, True)
+            return Found(answer, 0, None, True, 0)
         if limits.first_batch_whole and result.first_entry_incomplete:
             # ReplicaManager.readFromLog returns no records and no aborted transactions instead of an incomplete batch.
-            return Found(answer, 0, result.position, False)
+            return Found(answer, 0, result.position, False, 0)
         if result.aborted is not None:
             answer.aborted_transactions = [
                 Answer.AbortedTransaction(producer_id=aborted.producer_id, first_offset=aborted.first_offset)
                 for aborted in result.aborted
             ]
         answer.records = result.records
-        return Found(answer, len(result.records), result.position, False)
+        size = len(result.records)
+        return Found(answer, size, result.position, False, size)
 
     def _failed(self, name: str, index: int, code: Code) -> Found:
         answer = Answer(
@@ -275,7 +294,7 @@ class _Fetch:
             state = self.context.metadata.partition(name, index)
             if state is not None:
                 answer.current_leader = Answer.LeaderIdAndEpoch(leader_id=state.leader, leader_epoch=state.leader_epoch)
-        return Found(answer, 0, None, True)
+        return Found(answer, 0, None, True, 0)
 
     def _preferred_replica(self, partition: Partition, requested: RequestedPartition, limits: Limits) -> Found | None:
         """Redirect a consumer to a replica in its rack (KIP-392), if the replica selector finds one."""
@@ -294,7 +313,7 @@ class _Fetch:
             preferred_read_replica=node,
             records=b"",
         )
-        return Found(answer, 0, None, True)
+        return Found(answer, 0, None, True, 0)
 
     @staticmethod
     def _check_follower(partition: Partition, requested: RequestedPartition, replica_id: int) -> None:
@@ -303,6 +322,8 @@ class _Fetch:
         if replica_id not in partition.followers:
             code = Code.NOT_LEADER_OR_FOLLOWER if requested.current_leader_epoch is None else Code.UNKNOWN_LEADER_EPOCH
             raise KafkaError(code, f"broker {replica_id} is not a replica of {partition!r}")
+        if partition.log.is_remote(requested.fetch_offset):
+            raise KafkaError(Code.OFFSET_MOVED_TO_TIERED_STORAGE, f"{partition!r} has these records in remote storage")
 
     # Waiting
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # not loaded when a broker without partitions, ACLs and crede
     from kafkalet.broker.security.scram_credentials import ScramCredential, ScramMechanism
     from kafkalet.storage.directory import LogDirectory
     from kafkalet.storage.log import Log
+    from kafkalet.storage.remote import Tier
 
     from .partition import Partition
 
@@ -84,6 +85,8 @@ class Controller:
         self.logs_added: Callable[[], None] = lambda: None
         """Called after replicas have been added, because their logs have to be created."""
         self.leadership = Leadership(metadata, self.nodes, clock, self.watchers, self._eligible_below)
+        self.delete_remote: Callable[[Node, Log, Tier], None] = lambda node, log, tier: None
+        """Deletes the remote segments of a partition."""
         self.changes = Changes(self._write)
         """Changes of the metadata, which is saved when a change is complete."""
         self.producer_ids = ProducerIds(next_producer_id, self._reserve_producer_ids)
@@ -266,6 +269,11 @@ class Controller:
 
     def _drop_partition(self, topic: TopicState, index: int) -> None:
         for node in self.nodes.values():
+            partition = node.partitions.get((topic.name, index))
+            if partition is not None and partition.is_leader and node.config.log_config(topic.config).is_tiered:
+                with suppress(StorageFailed):  # already logged
+                    if (tier := partition.log.local.tier) is not None:
+                        self.delete_remote(node, partition.log, tier)
             node.delete_replica(topic.name, index)
             if topic.is_internal:
                 node.observer.state_partition_changed(topic.name, index)
@@ -437,7 +445,10 @@ class Controller:
             for state in topic.partitions:
                 partition = node.partitions.get((topic.name, state.index))
                 if partition is not None and partition.is_open:
+                    tier = partition.log.local.tier
                     partition.log.reconfigure(config)
+                    if tier is not None and partition.log.local.tier is None and partition.is_leader:
+                        self.delete_remote(node, partition.log, tier)
 
     def apply_broker_config(self) -> None:
         """Apply the broker properties stored in the metadata to all brokers and logs, and save the metadata."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from kafkalet.broker import arguments
 from kafkalet.broker.arguments import PropertyValue
-from kafkalet.broker.config.broker_config import BrokerConfig
+from kafkalet.broker.config.broker_config import BrokerConfig, check_tiers_of
 from kafkalet.properties import InvalidProperty
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.storage.topic_properties import topic_properties
@@ -120,7 +120,7 @@ def place_topic(
 def check_config(given: Mapping[str, str], config: BrokerConfig) -> None:
     """Raise INVALID_CONFIG if one of the properties is invalid for a topic."""
     try:
-        config.log_config(given)
+        check_tiers_of({}, given, config)
     except InvalidProperty as error:
         raise KafkaError(Code.INVALID_CONFIG, str(error)) from error
 

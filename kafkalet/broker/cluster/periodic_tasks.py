@@ -2,6 +2,7 @@
 
     retention                       every log.retention.check.interval.ms, first after log.initial.task.delay.ms
     producer expiration             every producer.id.expiration.check.interval.ms (10 minutes)
+    tiered storage                  every remote.log.manager.task.interval.ms, if there is remote storage
     compaction                      every log.cleaner.backoff.ms, if log.cleaner.enable is set; with the retention of
                                     compacted logs
     flush                           every log.flush.scheduler.interval.ms, if set: logs whose flush.ms has passed
@@ -45,6 +46,8 @@ from .partition import Partition
 if TYPE_CHECKING:  # imported only if tokens are enabled
     from kafkalet.broker.security.delegation_tokens import DelegationTokens
     from kafkalet.storage.log import Log
+
+    from .tiering import Tiering
 
 _LOG = logging.getLogger(__name__)
 
@@ -100,6 +103,8 @@ class PeriodicTasks:
         self._runner = PeriodicRunner(clock)
         self._saving = PeriodicRunner(client_time(clock))
         self._retention = Round(nodes, clock, Background(turns, workers), self._retain)
+        self._tiering = Background(turns, workers)
+        self._clock = clock
         self._producer_expiration = Round(nodes, clock, Background(turns, workers), _expire_producers)
 
     def start(
@@ -111,6 +116,7 @@ class PeriodicTasks:
         has_followers: bool,
         write_again: Callable[[], None],
         tokens: DelegationTokens | None,
+        tiering: Tiering | None,
     ) -> None:
         """Start all tasks. `write_again` saves the metadata if the last attempt failed. `tokens` may expire.
 
@@ -119,6 +125,12 @@ class PeriodicTasks:
         every = self._runner.every
         if not is_read_only:
             self._start_storage_tasks(config, durable=durable, write_again=write_again)
+            if tiering is not None:
+                every(
+                    config.remote_log_manager_task_interval_ms,
+                    lambda: self._tier(tiering),
+                    quiet_ms=tiering.quiet_ms,
+                )
         if tokens is not None and tokens.are_enabled:
             every(tokens.settings.check_interval_ms, tokens.remove_expired, quiet_ms=tokens.quiet_ms)
         if has_followers:
@@ -172,7 +184,14 @@ class PeriodicTasks:
         self._runner.stop()
         self._saving.stop()
         self._retention.stop()
+        self._tiering.stop()
         self._producer_expiration.stop()
+
+    def _tier(self, tiering: Tiering) -> None:
+        if not isinstance(self._clock, SystemClock):
+            finish(tiering.run())
+        elif not self._tiering.is_running:
+            self._tiering.begin(tiering.run())
 
     def _retain(self, _: Node, partition: Partition) -> None:
         if not partition.log.config.is_compacted:  # otherwise the log cleaner does it

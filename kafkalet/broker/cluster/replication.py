@@ -41,10 +41,10 @@ def catch_up(leader: Replica, follower: Replica, fetch_bytes: int | None = None)
     copied = 0
     _truncate_divergent_records(leader, follower)
     source, target = leader.log, follower.log
-    if target.log_end_offset < source.log_start_offset:
-        target.truncate_fully_and_start_at(source.log_start_offset)
+    if target.log_end_offset < source.local_log_start_offset:
+        target.start_like(source)
     while target.log_end_offset < source.log_end_offset:
-        offset = max(target.log_end_offset, source.log_start_offset)  # which may be within an entry
+        offset = max(target.log_end_offset, source.local_log_start_offset)  # which may be within an entry
         read = source.read(
             offset, COPY_BYTES if fetch_bytes is None else fetch_bytes, Isolation.LOG_END, at_least_one=True
         )

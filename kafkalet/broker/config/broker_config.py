@@ -18,7 +18,7 @@ from typing import cast
 
 from kafkalet.broker.quoting import quoted
 from kafkalet.properties import InvalidProperty, Property, Value, as_text, whole_number
-from kafkalet.storage.config import LogConfig
+from kafkalet.storage.config import LogConfig, check_tiers
 from kafkalet.storage.topic_properties import topic_properties
 from kafkalet.units import counted
 
@@ -72,6 +72,11 @@ class BrokerConfig(BrokerProperties):
         if (row := READ_AS_GIVEN.get(name)) is not None:
             if (declared := row.in_release(self.release.version)) is not None:
                 declared.parse(self.static[name])
+            return
+        prefixes = ("remote.log.storage.manager.impl.prefix", "remote.log.metadata.manager.impl.prefix")
+        if name.startswith(
+            tuple(self.static.get(each) or str(BROKER_PROPERTIES[each].declared.default) for each in prefixes)
+        ):
             return
         from .catalog import catalog, has_effect, known_property
 
@@ -164,6 +169,14 @@ class BrokerConfig(BrokerProperties):
         if self._default_log_config is None:
             self._default_log_config = LogConfig.of(self._topic_defaults, self.release.log_rules)
         return self._default_log_config
+
+
+def check_tiers_of(before: Mapping[str, str], texts: Mapping[str, str], config: BrokerConfig) -> None:
+    """Raise InvalidProperty if these properties of a topic, which had others `before`, contradict each other."""
+    if not config.release.has_tiered_storage:
+        return
+    was_tiered = before.get("remote.storage.enable") == "true"
+    check_tiers(config.log_config(texts), is_possible=config.remote_log_storage_system_enable, was_tiered=was_tiered)
 
 
 def _topic_defaults(values: Mapping[str, Value], version: tuple[int, ...]) -> dict[str, str]:

@@ -84,6 +84,10 @@ def text(
     return cast(str, Declaration(Property(name, Type.STRING, default, check), documentation, **options))
 
 
+def _text(name: str, default: str, documentation: str, **options: Unpack[Options]) -> str:
+    return cast(str, text(name, default, documentation, **options))
+
+
 class BrokerProperties:
     """The properties of the broker itself.
 
@@ -322,6 +326,21 @@ class BrokerProperties:
 
     telemetry_max_bytes = integer("telemetry.max.bytes", 1 << 20,
         "Maximum size of the metrics that a client pushes in a request.", least=1, since=(3, 0))
+
+    # tiered storage
+    remote_log_storage_system_enable = boolean("remote.log.storage.system.enable", False,
+        "Allows topics with tiered storage. Whatever remote.log.storage.manager.class.name is, remote storage is a "
+        "folder as that of Kafka's LocalTieredStorage, in the directory rsm.config.dir or, by default, beside the "
+        "data.",
+        since=(3, 0))
+    remote_log_manager_task_interval_ms = long("remote.log.manager.task.interval.ms", 30_000,
+        "Interval at which segments are copied to remote storage, and expired ones deleted there.", least=1,
+        since=(3, 0))
+    remote_log_storage_manager_impl_prefix = _text("remote.log.storage.manager.impl.prefix", "rsm.config.",
+        "Prefix of the properties of the remote storage, of which kafkalet has only `dir`.", since=(3, 0))
+    remote_log_metadata_manager_impl_prefix = _text("remote.log.metadata.manager.impl.prefix", "rlmm.config.",
+        "Prefix of the properties of __remote_log_metadata: remote.log.metadata.topic.num.partitions and so on.",
+        since=(3, 0))
 
     # producers
     producer_id_expiration_ms = integer("producer.id.expiration.ms", DAY_MS,

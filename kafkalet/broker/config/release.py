@@ -365,6 +365,16 @@ class Release:
     refuses_appending_to_unknown_properties = since(4, 2,  # observed in 4.3, not in 4.1
         "Appending to an unknown property returns INVALID_CONFIG instead of UNKNOWN_SERVER_ERROR.")
 
+    # Tiered storage
+    has_tiered_storage = since(3, 6, "Topics can have tiered storage. Before, remote.storage.enable has no effect.")
+    reads_remote_partitions_together = since(4, 2,  # observed in 4.3, not in 4.1
+        "A Fetch reads all its partitions from remote storage, and each of them counts with its maximum size towards "
+        "the limit of the response. Before, it reads only the first one, which does not count.")
+    notes_empty_transaction_indexes = since(4, 0,
+        "The metadata of a remote segment says whether its transaction index is empty.")
+    limits_isr_of_remote_log_metadata = since(4, 3,  # observed in 4.3, not in 4.1
+        "__remote_log_metadata has min.insync.replicas=2.")
+
     # SCRAM credentials and delegation tokens
     alters_mechanisms_independently = with_zookeeper(
         "AlterUserScramCredentials can change both mechanisms of a user in one request. Without ZooKeeper, a user that "

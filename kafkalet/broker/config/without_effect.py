@@ -125,22 +125,18 @@ remote.log.manager.fetch.max.bytes.per.second      LONG     9223372036854775807 
 remote.log.manager.fetch.quota.window.num          INT      11       3.0+
 remote.log.manager.fetch.quota.window.size.seconds INT      1        3.0+
 remote.log.manager.follower.thread.pool.size       INT      2        cluster-wide >=1 4.1+
-remote.log.manager.task.interval.ms                LONG     30000    3.0+
 remote.log.manager.thread.pool.size                INT      10       3.0-4.0
 remote.log.manager.thread.pool.size                INT      2        4.0+
 remote.log.metadata.custom.metadata.max.bytes      INT      128      3.0+
 remote.log.metadata.manager.class.name STRING org.apache.kafka.server.log.remote.metadata.storage.To\
 picBasedRemoteLogMetadataManager 3.0+
 remote.log.metadata.manager.class.path             STRING   null     3.0+
-remote.log.metadata.manager.impl.prefix            STRING   rlmm.config. 3.0+
 remote.log.metadata.manager.listener.name          STRING   null     3.0+
 remote.log.reader.max.pending.tasks                INT      100      3.0+
 remote.log.reader.threads                          INT      10       3.0-4.0
 remote.log.reader.threads                          INT      10       cluster-wide >=1 4.0+
 remote.log.storage.manager.class.name              STRING   null     3.0+
 remote.log.storage.manager.class.path              STRING   null     3.0+
-remote.log.storage.manager.impl.prefix             STRING   rsm.config. 3.0+
-remote.log.storage.system.enable                   BOOLEAN  false    3.0+
 replica.fetch.backoff.ms                           INT      1000
 replica.fetch.min.bytes                            INT      1
 replica.fetch.response.max.bytes                   INT      10485760

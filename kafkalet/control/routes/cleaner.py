@@ -1,11 +1,11 @@
-"""Routes that run the log cleaner and retention now."""
+"""Routes that run the log cleaner, retention and the remote log manager now."""
 
 from typing import Annotated
 
 from kafkalet.control.route import Call, Routes
 from kafkalet.control.shapes import INT32_MAX, Field, Integer, Json, ListOf, Object, Text
 
-routes = Routes("cleaner", "The log cleaner and retention, which otherwise run in the background.")
+routes = Routes("cleaner", "The log cleaner, retention and tiered storage, which otherwise run in the background.")
 
 _REPLICA = (
     Field("topic", Text(), "The topic."),
@@ -30,6 +30,16 @@ RETAINED = Object(
     Field("deleted_segments", Integer(1), "The number of segments that were deleted."),
     Field("log_start_offset", Integer(0), "The log start offset now."),
 )
+TIERED = Object(
+    "TieredPartition",
+    "What the remote log manager did to one partition.",
+    *_REPLICA[:2],
+    Field("broker", Integer(0, INT32_MAX), "The leader."),
+    Field("copied_segments", Integer(0), "The number of segments that were copied to remote storage."),
+    Field("deleted_segments", Integer(0), "The number of segments that were deleted there."),
+    Field("log_start_offset", Integer(0), "The log start offset now."),
+    Field("remote_end_offset", Integer(0), "The offset after the last one that has been copied."),
+)
 CLEANER_RESULT = Object(
     "CleanerResult", "The replicas that were cleaned.", Field("cleaned", ListOf(CLEANED), "In the order of cleaning.")
 )
@@ -37,6 +47,12 @@ RETENTION_RESULT = Object(
     "RetentionResult",
     "The replicas whose segments were deleted.",
     Field("retained", ListOf(RETAINED), "The replicas."),
+)
+
+TIERING_RESULT = Object(
+    "TieringResult",
+    "The partitions whose remote segments have changed.",
+    Field("tiered", ListOf(TIERED), "The partitions."),
 )
 
 
@@ -55,3 +71,9 @@ def run_cleaner(
 def run_retention(call: Call) -> Json:
     """Delete all expired segments, by the clock of the brokers."""
     return {"retained": [RETAINED.of(each) for each in call.cluster.run_retention()]}
+
+
+@routes.post("/v1/tiering/run", response=TIERING_RESULT, waits=True)
+def run_tiering(call: Call) -> Json:
+    """Copy all segments that are due to remote storage, and delete those that have expired there."""
+    return {"tiered": [TIERED.of(each) for each in call.cluster.run_tiering()]}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kafkalet.properties import InvalidProperty
-from kafkalet.storage.config import LogConfig, LogRules
+from kafkalet.storage.config import LogConfig, LogRules, check_tiers
 from kafkalet.storage.topic_properties import TOPIC_PROPERTIES, topic_properties
 from tests.unit.broker.configuration import reads_of_configurations
 
@@ -61,8 +61,8 @@ def test_every_recorded_value_is_accepted_or_refused_as_by_kafka(release: str) -
             try:
                 known = properties.get(name)
                 taken = known is not None
-                if known is not None:
-                    known.parse(value)
+                if known is not None and known.parse(value) is True and name == "remote.storage.enable":
+                    check_tiers(LogConfig(remote_storage_enable=True), is_possible=False, was_tiered=False)
             except InvalidProperty:
                 taken = False
             if taken != (value in accepted):

@@ -13,6 +13,7 @@ from enum import IntEnum
 from kafkalet.broker.cluster.controller import MIN_ISR
 from kafkalet.broker.cluster.features import CORDONED_SINCE, ELIGIBLE_LEADERS
 from kafkalet.broker.cluster.metadata import check_topic_name
+from kafkalet.broker.config.broker_config import check_tiers_of
 from kafkalet.broker.config.dynamic import check_change, refused_by_component
 from kafkalet.broker.config.release import Release
 from kafkalet.broker.context import Context
@@ -107,6 +108,7 @@ def _change_topic(context: Context, name: str, edit: Edit, validate_only: bool) 
     check_topic_name(name)
     try:
         check(texts, context.release.log_rules)
+        check_tiers_of({} if topic is None else topic.config, texts, controller.config)
     except UnknownProperty as error:
         raise KafkaError(Code.INVALID_CONFIG, str(error)) from error
     except InvalidProperty as error:

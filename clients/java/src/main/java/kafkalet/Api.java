@@ -503,6 +503,11 @@ public final class Api {
         return new RetentionResult(map(control.control("POST", "/v1/retention/run", null)));
     }
 
+    /** Copy all segments that are due to remote storage, and delete those that have expired there. */
+    public TieringResult runTiering() {
+        return new TieringResult(map(control.control("POST", "/v1/tiering/run", null)));
+    }
+
     /**
      * Append entries exactly as they are: with gaps, control batches, wrong checksums, any offsets and
      * timestamps.
@@ -2767,6 +2772,60 @@ public final class Api {
         public ShrinkIsr(List<Long> brokers) {
             super(new LinkedHashMap<>());
             set("brokers", brokers);
+        }
+    }
+
+    /** What the remote log manager did to one partition. */
+    public static final class TieredPartition extends Fields {
+        TieredPartition(Map<String, Object> json) {
+            super(json);
+        }
+
+        /** The topic. */
+        public String topic() {
+            return get("topic", value -> (String) value);
+        }
+
+        /** The partition. */
+        public long partition() {
+            return get("partition", value -> asLong(value));
+        }
+
+        /** The leader. */
+        public long broker() {
+            return get("broker", value -> asLong(value));
+        }
+
+        /** The number of segments that were copied to remote storage. */
+        public long copiedSegments() {
+            return get("copied_segments", value -> asLong(value));
+        }
+
+        /** The number of segments that were deleted there. */
+        public long deletedSegments() {
+            return get("deleted_segments", value -> asLong(value));
+        }
+
+        /** The log start offset now. */
+        public long logStartOffset() {
+            return get("log_start_offset", value -> asLong(value));
+        }
+
+        /** The offset after the last one that has been copied. */
+        public long remoteEndOffset() {
+            return get("remote_end_offset", value -> asLong(value));
+        }
+    }
+
+    /** The partitions whose remote segments have changed. */
+    public static final class TieringResult extends Fields {
+        TieringResult(Map<String, Object> json) {
+            super(json);
+        }
+
+        /** The partitions. */
+        public List<TieredPartition> tiered() {
+            return get("tiered", value -> list(value, each -> new TieredPartition(map(each))));
         }
     }
 
