@@ -1,5 +1,7 @@
 """Tiered storage (KIP-405), with Kafka's LocalTieredStorage: configuration, copying, reading and deletion."""
 
+from typing import Any
+
 from kafkalet_conformance.building import ScenarioBuilder, Step, at, batch, one
 from tools.recording.definitions import Scenarios
 
@@ -17,7 +19,8 @@ def segments_of(ask: ScenarioBuilder, size: int = 100) -> dict[str, str]:
 
 def tiered(ask: ScenarioBuilder, name: str = "t", **configs: str) -> str:
     """Create a topic with tiered storage and one batch per segment."""
-    return ask.topic(name, **(segments_of(ask) | {"remote_storage_enable": "true"} | configs))
+    given: dict[str, Any] = segments_of(ask) | {"remote_storage_enable": "true"} | configs
+    return ask.topic(name, **given)
 
 
 def wait_for(ask: ScenarioBuilder, topic: str, timestamp: int, offset: int) -> None:
