@@ -212,7 +212,8 @@ def _out_of_bounds(known: GroupProperty, value: Value, config: BrokerConfig) -> 
     elif known.most is not None:
         _, most = _bounds(known, config)
         if cast(int, value) > most:
-            return f"{name} must be less than or equal to {most}"
+            shown = most if config.release.returns_range_of_group_properties else known.most
+            return f"{name} must be less than or equal to {shown}"
     elif name == "errors.deadletterqueue.topic.name":
         if str(value).startswith("__"):
             return f"{name}: DLQ topic name must not start with '__'"

@@ -109,15 +109,16 @@ def test_dead_letter_queue_cannot_be_an_internal_topic() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "message"),
+    ("name", "value", "bound"),
     [
-        ("44999", "share.session.timeout.ms must be greater than or equal to group.share.min.session.timeout.ms"),
-        ("60001", "share.session.timeout.ms must be less than or equal to group.share.max.session.timeout.ms"),
+        ("share.session.timeout.ms", "44999", "greater than or equal to group.share.min.session.timeout.ms"),
+        ("share.session.timeout.ms", "60001", "less than or equal to group.share.max.session.timeout.ms"),
+        ("streams.num.standby.replicas", "3", "less than or equal to group.streams.max.standby.replicas"),
     ],
 )
-def test_bound_is_named_before_4_4(value: str, message: str) -> None:
-    with pytest.raises(KafkaError, match=message):
-        check({"share.session.timeout.ms": value}, config("4.3"))
+def test_bound_is_named_before_4_4(name: str, value: str, bound: str) -> None:
+    with pytest.raises(KafkaError, match=f"{name} must be {bound}"):
+        check({name: value}, config("4.3"))
 
 
 def test_session_timeout_must_be_longer_than_the_heartbeat_interval() -> None:
