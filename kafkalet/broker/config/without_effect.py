@@ -52,6 +52,8 @@ process.roles                                      LIST     ''       3.0-4.0
 process.roles                                      LIST     null     4.0+
 reserved.broker.max.id                             INT      1000     0-4.0
 server.max.startup.time.ms                         LONG     9223372036854775807 3.0+ hidden
+unstable.api.versions.enable                       BOOLEAN  false    3.6+ hidden
+unstable.feature.versions.enable                   BOOLEAN  false    3.6+ hidden
 zookeeper.clientCnxnSocket                         STRING   null     0-4.0
 zookeeper.connect                                  STRING   null     0-4.0
 zookeeper.connection.timeout.ms                    INT      null     0-4.0

@@ -51,7 +51,7 @@ public final class Cluster implements AutoCloseable {
     /** Properties of the kit itself, and those that only Kafka's controllers have. */
     private static final Set<String> NOT_PASSED = Set.of("process.roles", "node.id", "broker.id", "listeners", "log.dir",
          "log.dirs", "metadata.log.dir", "controller.listener.names", "controller.quorum.voters",
-        "controller.quorum.bootstrap.servers", "unstable.api.versions.enable", "unstable.feature.versions.enable");
+        "controller.quorum.bootstrap.servers");
     /** Properties that name Java classes. */
     private static final Set<String> PLUGINS = Set.of("create.topic.policy.class.name", "alter.config.policy.class.name",
         "client.quota.callback.class", "metric.reporters", "group.share.assignors", "group.consumer.assignors", "authorizer.class.name",
