@@ -67,7 +67,7 @@ kafka-tests: $(BIN)/.ready-test
 	$(BIN)/python -m tools.reference
 
 record: $(BIN)/.ready-test-all
-	$(BIN)/python -m tests.oracle.record $(RELEASE) $(ARGS)
+	$(BIN)/python -m tests.oracle.record $(RELEASE) $(ARGS); status=$$?; $(BIN)/python -m tools.reference; exit $$status
 
 clients: $(BIN)/.ready-test-all
 	$(BIN)/python -m pytest -m toolchain tests/clients -sv $(ARGS)

@@ -311,7 +311,8 @@ class ApacheKafka:
         host, _, port = self.bootstrap_servers.rpartition(":")
         connection = Connection(host, int(port), "admin" if self.acl else None, timeout_s=5)
         try:
-            return {broker["node_id"] for broker in connection.ask("Metadata", 4, {"topics": []})["brokers"]}
+            version = 4 if _numbers(self.release) >= (0, 11) else 0
+            return {broker["node_id"] for broker in connection.ask("Metadata", version, {"topics": []})["brokers"]}
         finally:
             connection.close()
 
@@ -347,7 +348,7 @@ def _install(release: str) -> None:
     if _jars(release).exists():
         return
     version = version_of(release)
-    wanted = [("org.apache.kafka", "kafka_2.13", version)]
+    wanted = [("org.apache.kafka", f"kafka_{'2.13' if _numbers(release) >= (2, 4) else '2.11'}", version)]
     if _numbers(release) >= (4,):
         wanted.append(("org.apache.logging.log4j", "log4j-slf4j-impl", "2.24.3"))
     elif _numbers(release) >= (3, 2):

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import kafkalet
+from kafkalet.broker.config.release import Release
 from kafkalet.broker.security.short_forms import AUTHORIZER
 from kafkalet.broker.served import SERVED
 from kafkalet.clock import ManualClock
@@ -72,7 +73,8 @@ def target_of() -> Iterator[Callable[[str, Mapping[str, Any]], Target]]:
                 racks = RACKS if faults else None
                 made = kafkalet.Cluster(brokers, version=release, config=config, clock=clock, racks=racks)
                 bootstrap = stack.enter_context(made).bootstrap_servers.partition(",")[0]
-                targets[place] = Target(bootstrap, acl, release == "2.8", clock, tokens=tokens, tiered=tiered)
+                legacy = Release.of(release).honors_message_format
+                targets[place] = Target(bootstrap, acl, legacy, clock, tokens=tokens, tiered=tiered)
                 targets[place].brokers = Nodes(made) if faults else None
                 clusters[place] = made
             if acl:

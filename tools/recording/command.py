@@ -4,12 +4,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
+from kafkalet.broker.config.rule import KRAFT
 from kafkalet.commands.command_line import Failure, Option, UsageError, parse, parse_address, print_error, print_line
 from kafkalet.commands.help import option_lines
 from kafkalet.protocol.releases import NEWEST, RELEASES
 from kafkalet_conformance.judging.nearest import ONLY_NAMED, recorded_releases
 from kafkalet_conformance.judging.replaying import UNUSABLE, description
-from kafkalet_conformance.playing.target import Brokers, Target
+from kafkalet_conformance.playing.target import Target
 from kafkalet_conformance.transcripts import Step, Transcript, by_release, load, names, save
 
 from .definitions import Definition
@@ -48,18 +49,15 @@ SHOWN = 100
 """If a scenario has more changes, they are only counted: it was probably rewritten."""
 
 
-def main(arguments: Sequence[str], brokers: Brokers | None = None) -> int:
-    """Run the command and return its exit status. Raises UsageError for invalid arguments.
-
-    `brokers` are the processes of the cluster, if scenarios may stop them.
-    """
+def main(arguments: Sequence[str]) -> int:
+    """Run the command and return its exit status. Raises UsageError for invalid arguments."""
     if not {"-h", "--help"}.isdisjoint(arguments):
         print_line(HELP.format(options=option_lines(OPTIONS)).rstrip())
         return 0
     try:
         match arguments:
             case ["record", *rest]:
-                return record_release(rest, brokers)
+                return record_release(rest)
             case ["review", *rest]:
                 return review_releases(rest)
             case ["index"]:
@@ -70,41 +68,45 @@ def main(arguments: Sequence[str], brokers: Brokers | None = None) -> int:
     raise UsageError("expected record, review or index; see python -m tools.recording --help")
 
 
-def record_release(arguments: Sequence[str], brokers: Brokers | None = None) -> int:
+def record_release(arguments: Sequence[str]) -> int:
     """Record the scenarios of a release; return 1 if one could not be recorded."""
     if not arguments or arguments[0].startswith("-"):
         raise UsageError(
             "record needs the name of a release: python -m tools.recording record 3.9 --bootstrap HOST:PORT"
         )
     release, given = arguments[0], parse(arguments[1:], OPTIONS)
-    if release not in (releases := [each for each in RELEASES if each != NEWEST]):
-        known = ", ".join(releases)
-        raise UsageError(f"record {release}: the releases are {known}; add others to kafkalet/protocol/releases.py")
     if "bootstrap" not in given:
         raise UsageError("record needs the address of a broker: --bootstrap HOST:PORT")
     for address in given["bootstrap"][0].split(","):
         parse_address("--bootstrap", address, least_port=1)
-    matching = given.get("match", [""])[0]
-    if not any(matching in name for name in definitions()):
-        raise UsageError(f"--match {matching}: no scenario has this in its name; kafkalet conform --list shows them")
+    scenarios = chosen(release, given.get("match", [""])[0])
     try:
         acl = "acl" in given or "tokens" in given
         target = Target(
             given["bootstrap"][0], acl, "legacy" in given, tokens="tokens" in given, tiered="tiered" in given
         )
-        target.brokers = brokers
     except UNUSABLE as error:
         raise Failure(f"the broker at {given['bootstrap'][0]} cannot be recorded: {description(error)}") from error
     failed = 0
     try:
-        for definition in definitions().values():
-            if matching in definition.name and is_for(definition, release) and not target.lacks(needs_of(definition)):
-                failed += not _record(definition, target, release, "show" in given)
+        for definition in scenarios:
+            if not target.lacks(needs_of(definition)):
+                failed += not record_scenario(definition, target, release, "show" in given)
         if "show" not in given:
             write_index()
     except OSError as error:
         raise Failure(f"the recordings cannot be written: {error}") from error
     return 1 if failed else 0
+
+
+def chosen(release: str, matching: str = "") -> list[Definition]:
+    """Return the scenarios for a release whose names contain `matching`. Raises UsageError if there are none."""
+    if release not in (releases := [each for each in RELEASES if each != NEWEST]):
+        known = ", ".join(releases)
+        raise UsageError(f"record {release}: the releases are {known}; add others to kafkalet/protocol/releases.py")
+    if not any(matching in name for name in definitions()):
+        raise UsageError(f"--match {matching}: no scenario has this in its name; kafkalet conform --list shows them")
+    return [each for each in definitions().values() if matching in each.name and is_for(each, release)]
 
 
 def review_releases(arguments: Sequence[str]) -> int:
@@ -128,12 +130,16 @@ def review_releases(arguments: Sequence[str]) -> int:
 def is_for(definition: Definition, release: str) -> bool:
     """Return whether a scenario is recorded for a release.
 
-    A release that no definition names gets the scenarios of the next newer one that they name, or of the newest.
+    A release that no definition names gets the scenarios of the next newer one that they name, or of the newest. One
+    with ZooKeeper gets those of 2.8 and those of 3.9.
     """
+    recorded = definition.releases or load(definition.name).steps
+    if numbers(release) < [*KRAFT]:
+        return not {"2.8", "3.9"}.isdisjoint(recorded)
     named = by_release({each: [] for known in definitions().values() for each in known.releases})
     later = [each for each in named if each not in ONLY_NAMED and numbers(each) >= numbers(release)]
     like = release if release in named else [*later, [*named][-1]][0]
-    return like in (definition.releases or load(definition.name).steps)
+    return like in recorded
 
 
 def numbers(release: str) -> list[int]:
@@ -145,7 +151,8 @@ def needs_of(definition: Definition) -> dict[str, object]:
     return dict(definition.needs if definition.write is not None else load(definition.name).needs)
 
 
-def _record(definition: Definition, target: Target, release: str, only_show: bool) -> bool:
+def record_scenario(definition: Definition, target: Target, release: str, only_show: bool) -> bool:
+    """Record a scenario, and print what changed. Return whether it could be recorded."""
     try:
         steps = record(definition, target, release)
     except (Unsteady, *UNUSABLE) as error:

@@ -5,13 +5,17 @@ current time, and error messages, whose text is kept as a comment.
 """
 
 import os
+import re
 from typing import Any
 
+from kafkalet.protocol.releases import advertised, versions_of
 from kafkalet_conformance.building import ScenarioBuilder
 from kafkalet_conformance.judging.replaying import replay
+from kafkalet_conformance.notation.messages import APIS
 from kafkalet_conformance.playing.matching import CLIENT_ID, MADE_UP, UUID
 from kafkalet_conformance.playing.placeholders import Placeholders
-from kafkalet_conformance.playing.player import Player, at_path, compared_part
+from kafkalet_conformance.playing.player import Player, SetupFailed, at_path, compared_part
+from kafkalet_conformance.playing.serving import asked, other_version, serves, used
 from kafkalet_conformance.playing.target import Target
 from kafkalet_conformance.results import Outcome
 from kafkalet_conformance.transcripts import Step, Transcript, load
@@ -29,7 +33,10 @@ def record(definition: Definition, target: Target, release: str) -> list[Step]:
     The scenario is performed a second time and compared. Raises Unsteady if a response differs, and SetupFailed if a
     step that must succeed fails.
     """
-    steps = _answered(_steps(definition, target, release), target)
+    unanswered = _steps(definition, target, release)
+    if not any("case" in step for step in unanswered):
+        raise SetupFailed(f"release {release} serves none of its requests")
+    steps = _answered(unanswered, target)
     transcript = Transcript(definition.name, definition.needs, {release: steps})
     for case in replay(transcript, release, target):
         if case.outcome is not Outcome.AS_KAFKA:
@@ -43,10 +50,37 @@ def _steps(definition: Definition, target: Target, release: str) -> list[Step]:
     if definition.write is not None:
         builder = ScenarioBuilder(definition.name, release, target.versions)
         definition.write(builder)
-        return builder.steps
-    steps = load(definition.name).steps
-    newest = steps.get(release, list(steps.values())[-1])
-    return [{key: value for key, value in step.items() if key != "expect"} for step in newest]
+        return builder.steps if release in definition.releases else served_steps(builder.steps, release)
+    recorded = load(definition.name).steps
+    newest = recorded.get(release, list(recorded.values())[-1])
+    steps = [{key: value for key, value in step.items() if key != "expect"} for step in newest]
+    return steps if release in recorded else served_steps(steps, release)
+
+
+def served_steps(steps: list[Step], release: str) -> list[Step]:
+    """Return the steps for a release for which they were not written.
+
+    Requests are sent in the nearest version that the release serves and that can encode them, unless the case names
+    its version. The other cases are left out, and so are later cases that need their responses.
+    """
+    versions = {int(api): (each.low, each.high) for api, each in versions_of(release).items()}
+    made: list[Step] = []
+    lost: set[str] = set()
+    for step in steps:
+        api, version = asked(step)
+        other: int | None = version
+        if api is not None and step["op"] == "raw":
+            if not APIS[api].client_facing and version in advertised(release).get(APIS[api], ()):
+                continue  # such as ControlledShutdown, after which the broker is not usable
+        elif api is not None and not serves(versions, api, version):
+            is_named = re.search(rf"\bv{version}\b", step.get("case", ""))
+            other = None if is_named else other_version(step, versions)
+        is_optional = "case" in step or step["op"] == "send" or step.get("must_succeed") is False
+        if is_optional and (other is None or not lost.isdisjoint(used(step))):
+            lost |= {f"${name}" for name in step.get("bind", {})} | {f"#{step.get('id')}"}
+        else:
+            made.append(step if other in (None, version) else step | {"version": other})
+    return made
 
 
 def _answered(steps: list[Step], target: Target) -> list[Step]:

@@ -59,11 +59,14 @@ def _change(
     elif len(named) > 1 or len({op.key for op in ops}) < len(ops):
         parts = ", ".join(f"{kind}={name}" for kind, name in sorted(entity))
         raise KafkaError(Code.INVALID_REQUEST, f"Ignoring duplicate entity ClientQuotaEntity(entries={{{parts}}})")
-    check_entity(dict(entity), addresses)
+    check_entity(dict(entity), addresses, only_ipv4=context.release.limits_addresses_to_ipv4)
     kinds = [kind for kind, _ in entity]
     for op in ops:
         if not op.remove:
-            check_value(kinds, op.key, op.value, in_range=not context.release.accepts_more_quotas)
+            rules = context.release
+            check_value(
+                kinds, op.key, op.value, or_zero=rules.accepts_quotas_of_0, in_range=not rules.accepts_any_quotas
+            )
     if validate_only:
         return
     quotas: dict[QuotaEntity, dict[str, float]] = context.metadata.client_quotas

@@ -29,7 +29,7 @@ class Match(IntEnum):
 def handle(request: DescribeClientQuotasRequest, context: Context) -> DescribeClientQuotasResponse:
     if not context.allows_on_cluster(Operation.DESCRIBE_CONFIGS):
         raise KafkaError(Code.CLUSTER_AUTHORIZATION_FAILED)
-    _check(request.components)
+    _check(request.components, context.release.checks_quota_matches)
     entries = [
         Entry(
             entity=[Entry.Entity(entity_type=kind, entity_name=name) for kind, name in sorted(entity)],
@@ -41,7 +41,7 @@ def handle(request: DescribeClientQuotasRequest, context: Context) -> DescribeCl
     return DescribeClientQuotasResponse(entries=entries)
 
 
-def _check(components: Sequence[Component]) -> None:
+def _check(components: Sequence[Component], checks_matches: bool) -> None:
     kinds: set[str] = set()
     for component in components:
         kind = component.entity_type
@@ -52,7 +52,10 @@ def _check(components: Sequence[Component]) -> None:
         if kind not in (USER, CLIENT, IP):
             raise KafkaError(Code.UNSUPPORTED_VERSION, f"Unsupported entity type {kind}")
         kinds.add(kind)
-        _check_match(component)
+        if checks_matches:
+            _check_match(component)
+        elif component.match_type not in list(Match) or (component.match_type, component.match) == (Match.EXACT, None):
+            raise KafkaError(Code.UNKNOWN_SERVER_ERROR)
     if IP in kinds and len(kinds) > 1:
         raise _invalid(
             "Invalid entity filter component combination. IP filter component should not be used with user or "
@@ -81,6 +84,9 @@ def _matches(entity: QuotaEntity, components: Sequence[Component], strict: bool)
         return False
     return all(
         component.entity_type in names
-        and (component.match_type == Match.SPECIFIED or names[component.entity_type] == component.match)
+        and (
+            component.match_type == Match.SPECIFIED
+            or names[component.entity_type] == (component.match if component.match_type == Match.EXACT else None)
+        )
         for component in components
     )

@@ -23,6 +23,7 @@ from collections.abc import Callable, Collection, Coroutine, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 from kafkalet.broker.cluster.partition import Partition, Read
+from kafkalet.broker.config.release import Release
 from kafkalet.broker.context import Context
 from kafkalet.broker.fetch_sessions import (
     NAMELESS,
@@ -219,7 +220,8 @@ class _Fetch:
             if preferred is not None:
                 return preferred
             if limits.from_follower:
-                self._check_follower(partition, requested, limits.replica_id)
+                self._check_follower(partition, requested, limits.replica_id, self.context.release)
+            is_stranger = limits.from_follower and limits.replica_id not in partition.followers
             is_remote = partition.log.local.tier is not None and partition.log.is_remote(requested.fetch_offset)
             skips = is_remote and self._skips_remote(max_bytes)
             read = partition.read(
@@ -233,7 +235,9 @@ class _Fetch:
             )
         except KafkaError as error:
             return self._failed(name, index, error.code)
-        if limits.from_follower and first_time and read.diverging is None:
+        if is_stranger:
+            read = read._replace(result=None)
+        elif limits.from_follower and first_time and read.diverging is None:
             self.context.controller.follower_fetched(
                 partition, limits.replica_id, requested.fetch_offset, requested.log_start_offset
             )
@@ -316,10 +320,10 @@ class _Fetch:
         return Found(answer, 0, None, True, 0)
 
     @staticmethod
-    def _check_follower(partition: Partition, requested: RequestedPartition, replica_id: int) -> None:
+    def _check_follower(partition: Partition, requested: RequestedPartition, replica_id: int, release: Release) -> None:
         """Raise KafkaError unless the follower is an assigned replica (Partition.followerReplicaOrThrow)."""
         partition.log_for(requested.current_leader_epoch)
-        if replica_id not in partition.followers:
+        if replica_id not in partition.followers and not release.serves_strangers:
             code = Code.NOT_LEADER_OR_FOLLOWER if requested.current_leader_epoch is None else Code.UNKNOWN_LEADER_EPOCH
             raise KafkaError(code, f"broker {replica_id} is not a replica of {partition!r}")
         if partition.log.is_remote(requested.fetch_offset):

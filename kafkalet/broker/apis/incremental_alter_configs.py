@@ -1,8 +1,8 @@
 """IncrementalAlterConfigs v0-1: change individual configuration values of resources (KIP-339).
 
 Properties can be set or deleted; list properties can also be appended to or subtracted from. Each resource is changed
-independently and atomically. A resource that is listed twice is refused both times; releases with
-ZooKeeper use its last entry.
+independently and atomically. A resource that is listed twice is refused both times; releases before 3.2
+use its last entry.
 
 Source: kafka.server.ConfigAdminManager.preprocess, ConfigurationControlManager.incrementalAlterConfigResource.
 """
@@ -36,7 +36,7 @@ class Operation(IntEnum):
 
 def handle(request: IncrementalAlterConfigsRequest, context: Context) -> IncrementalAlterConfigsResponse:
     resources = request.resources
-    if not context.release.runs_without_zookeeper:  # duplicates are allowed; the last one wins
+    if not context.release.checks_resources_to_alter:  # duplicates are allowed; the last one wins
         resources = list({(one.resource_type, one.resource_name): one for one in resources}.values())
     named = [(resource.resource_type, resource.resource_name) for resource in resources]
     answers = []
@@ -62,6 +62,10 @@ def _change(resource: Resource, context: Context, validate_only: bool) -> None:
     nulls = [c.name for c in resource.configs if c.value is None and c.config_operation != Operation.DELETE]
     if nulls:
         raise KafkaError(Code.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}")
+    if resource.resource_type == ResourceType.TOPIC and not (
+        resource.resource_name or context.release.runs_without_zookeeper
+    ):
+        raise KafkaError(Code.INVALID_REQUEST, "Path must not end with / character")
     of_broker = resource.resource_type in (ResourceType.BROKER, ResourceType.BROKER_LOGGER)
     steps = _Broker(context) if of_broker else _Topic(context)
 
@@ -91,11 +95,13 @@ class _Topic:
             texts.pop(name, None)
         else:
             words = [word for word in self.list_of(config, texts).split(",") if word]
-            if config.config_operation == Operation.APPEND:
-                words += [word for word in dict.fromkeys(value.split(",")) if word not in words]
+            given = value.split(",")
+            if self.release.repeats_appended_values:
+                words = words + given if config.config_operation == Operation.APPEND else without_each(words, given)
+            elif config.config_operation == Operation.APPEND:
+                words += [word for word in dict.fromkeys(given) if word not in words]
             else:
-                taken = value.split(",")
-                words = [word for word in words if word not in taken]
+                words = [word for word in words if word not in given]
             texts[name] = ",".join(words)
             if self.release.runs_without_zookeeper and len(texts[name]) > MAX_STRING_BYTES:
                 raise KafkaError(
@@ -119,17 +125,25 @@ class _Topic:
         return texts.get(config.name, known.default or "")
 
 
+def without_each(words: list[str], taken: list[str]) -> list[str]:
+    """Remove each word once for each time that it is taken, as Scala's `diff`."""
+    left = list(words)
+    for word in taken:
+        if word in left:
+            left.remove(word)
+    return left
+
+
 class _Broker(_Topic):
     """Edits the properties of a broker or the cluster-wide default."""
 
     def list_of(self, config: Config, texts: Mapping[str, str]) -> str:
         known = known_property(config.name, self.release.version)
+        if self.release.checks_resources_to_alter and config.config_operation not in list(Operation):
+            raise KafkaError(Code.INVALID_REQUEST, f"Unknown operations type {config.config_operation}")
         if not self.release.runs_without_zookeeper:
             return texts.get(config.name, _list_with_zookeeper(None if known is None else known.declared, config))
-        try:
-            operation = Operation(config.config_operation).name.lower()
-        except ValueError:
-            raise KafkaError(Code.INVALID_REQUEST, f"Unknown operations type {config.config_operation}") from None
+        operation = Operation(config.config_operation).name.lower()
         if known is None:
             if self.release.refuses_appending_to_unknown_properties:
                 raise KafkaError(Code.INVALID_CONFIG, f"Unknown config name: {config.name}")

@@ -4,7 +4,7 @@ v1  adds validate_only and the upgrade type, which allows safe or unsafe downgra
 v2  drops the results of individual features; the top-level error covers all (KIP-1022)
 
 Since Kafka 4.0, either all features of a request change or none. Earlier releases change each feature independently and
-sort the results by name. If a feature is listed twice, its last level is used.
+sort the results by name, unless they run with ZooKeeper. If a feature is listed twice, its last level is used.
 
 Source: FeatureControlManager; kafka.controller.KafkaController with ZooKeeper.
 """
@@ -12,6 +12,7 @@ Source: FeatureControlManager; kafka.controller.KafkaController with ZooKeeper.
 from kafkalet.broker.cluster.controller import MIN_ISR
 from kafkalet.broker.cluster.features import ELIGIBLE_LEADERS, Features
 from kafkalet.broker.context import Context
+from kafkalet.broker.java_order import order_of_scala_map
 from kafkalet.broker.security.acl import Operation
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
@@ -66,7 +67,7 @@ def _keep_min_isr_in_cluster(context: Context) -> None:
 def _change_each(request: UpdateFeaturesRequest, features: Features, context: Context) -> UpdateFeaturesResponse:
     answers = []
     updates = {update.feature: update for update in request.feature_updates}
-    for name in sorted(updates):
+    for name in sorted(updates) if context.release.runs_without_zookeeper else order_of_scala_map(updates):
         answer = Answer(feature=name, error_message=None)
         try:
             _change(updates[name], request.validate_only, features, context)

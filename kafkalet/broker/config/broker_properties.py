@@ -260,7 +260,7 @@ class BrokerProperties:
         "Maximum number of members of a consumer group.", least=1, since=(3, 0))
     group_consumer_assignment_interval_ms = integer("group.consumer.assignment.interval.ms", 1000,
         "Minimum time between two target assignments of a consumer group.", least=0,
-        update=Update.CLUSTER_WIDE, since=(4, 1))
+        update=Update.CLUSTER_WIDE, since=(4, 3))
     group_consumer_migration_policy = text("group.consumer.migration.policy", "bidirectional",
         "Allowed conversions between classic and consumer groups: upgrade, downgrade, bidirectional or disabled.",
         since=(4, 0))
@@ -278,7 +278,7 @@ class BrokerProperties:
         before={(4, 0): {"type": Type.SHORT, "check": between(10, 1000)}})
     group_share_assignment_interval_ms = integer("group.share.assignment.interval.ms", 1000,
         "Minimum time between two target assignments of a share group.", least=0,
-        update=Update.CLUSTER_WIDE, since=(4, 1))
+        update=Update.CLUSTER_WIDE, since=(4, 3))
     group_share_initialize_retry_interval_ms = integer("group.share.initialize.retry.interval.ms", 30_000,
         "Time after which the group coordinator tries again to initialize share partitions.", least=1, is_hidden=True)
     errors_deadletterqueue_topic_name_prefix = text("errors.deadletterqueue.topic.name.prefix", "dlq.",
@@ -308,7 +308,7 @@ class BrokerProperties:
         "Maximum number of members of a streams group.", least=1, since=(4, 1))
     group_streams_assignment_interval_ms = integer("group.streams.assignment.interval.ms", 1000,
         "Minimum time between two target assignments of a streams group.", least=0,
-        update=Update.CLUSTER_WIDE, since=(4, 1))
+        update=Update.CLUSTER_WIDE, since=(4, 3))
     group_streams_initial_rebalance_delay_ms = integer("group.streams.initial.rebalance.delay.ms", 3000,
         "Time that the first rebalance of a new streams group waits for more members.", least=0, since=(4, 1))
     group_streams_num_standby_replicas = integer("group.streams.num.standby.replicas", 0,
@@ -368,16 +368,16 @@ _BOUNDS_OF_GROUPS = (
         bounds
         for kind in ("consumer", "share")
         for bounds in (
-            (kind, "assignment.interval.ms", (4, 1), "0", "15000"),
+            (kind, "assignment.interval.ms", (4, 3), "0", "15000"),
             (kind, "heartbeat.interval.ms", (3, 0), "5000", "15000"),
             (kind, "session.timeout.ms", (3, 0), "45000", "60000"),
         )
     ),
-    ("streams", "assignment.interval.ms", (4, 1), "0", "15000"),
+    ("streams", "assignment.interval.ms", (4, 3), "0", "15000"),
     ("streams", "heartbeat.interval.ms", (4, 1), "5000", "15000"),
     ("streams", "session.timeout.ms", (4, 1), "45000", "60000"),
-    ("share", "delivery.count.limit", (4, 1), "2", "10"),
-    ("share", "partition.max.record.locks", (4, 1), "100", "4000"),
+    ("share", "delivery.count.limit", (4, 3), "2", "10"),
+    ("share", "partition.max.record.locks", (4, 3), "100", "4000"),
     ("share", "record.lock.duration.ms", (3, 0), "15000", "60000"),
 )
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from typing import NamedTuple
 
+from kafkalet.broker.java_order import order_of_scala_map
 from kafkalet.properties import Declaration, InvalidProperty, Property, as_text
 from kafkalet.storage.topic_properties import topic_properties
 
@@ -86,8 +87,9 @@ def new_topic_entries(topic: Mapping[str, str], config: BrokerConfig) -> Iterato
     defaults = config.topic_defaults()
     known = sorted(topic_properties(config.release.version), key=lambda property_: property_.name)
     if not config.release.runs_without_zookeeper:
-        places = {name: place for place, name in enumerate(_ORDER_WITH_ZOOKEEPER.split())}
-        known.sort(key=lambda property_: places.get(property_.name, len(places)))
+        is_scala = config.release.orders_new_properties_like_scala
+        names = order_of_scala_map([each.name for each in known]) if is_scala else _ORDER_WITH_ZOOKEEPER.split()
+        known.sort(key=lambda property_: names.index(property_.name))
     for property_ in known:
         name = property_.name
         if property_.default is None and name not in topic:

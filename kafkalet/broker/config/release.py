@@ -100,6 +100,8 @@ class Release:
         "A Fetch response with a top-level error has null records instead of empty records.")
     returns_null_for_unread_partitions = until(3, 1,
         "Fetch returns null aborted transactions for partitions that are unknown or unauthorized.")
+    serves_strangers = until(3, 3,
+        "A Fetch from a broker that is not a replica returns no records instead of an error (KAFKA-13837).")
     returns_endpoints_to_followers = until(4, 0,
         "Fetch v16 returns leader endpoints to followers as well as to consumers.")
 
@@ -125,7 +127,9 @@ class Release:
     waits_for_created_topics = with_zookeeper(
         "Metadata returns the result of creating a topic: LEADER_NOT_AVAILABLE or an error. Without ZooKeeper, a "
         "broker does not wait for the controller and always returns UNKNOWN_TOPIC_OR_PARTITION.")
-    limits_added_partitions = since(4, 2,  # observed in 4.3; 4.1 fails with UNKNOWN_SERVER_ERROR after all other checks
+    orders_new_properties_like_scala = since(3, 0,
+        "With ZooKeeper, CreateTopics returns properties in the order of a Scala hash table, not of a Java hash table.")
+    limits_added_partitions = since(4, 3,  # earlier releases fail with UNKNOWN_SERVER_ERROR after all other checks
         "CreatePartitions refuses more than 10,000 new partitions by policy, and before it checks the assignments.")
 
     # Replication
@@ -147,7 +151,7 @@ class Release:
         "TxnOffsetCommit is verified with the transaction coordinator, too (KIP-890).")
     explains_refused_transactions = between((3, 6), (3, 7),
         "A batch that the transaction coordinator refuses has an error message.")
-    writes_other_producer_ids = since(4, 2,  # observed in 4.3, not in 4.1
+    writes_other_producer_ids = since(4, 3,
         "The log records of transactions of version 1 or later have the previous and the next producer id.")
     lets_administrators_write_markers = since(3, 8,
         "WriteTxnMarkers is allowed with ALTER on the cluster, not only with CLUSTER_ACTION (KIP-1037).")
@@ -212,7 +216,7 @@ class Release:
 
     # Groups
     configures_groups = since(4, 0, "Groups can be configured.")
-    inherits_group_properties = since(4, 2,  # observed in 4.3, not in 4.1
+    inherits_group_properties = since(4, 3,
         "The synonyms of a group property have the name of the broker property that sets its default. Earlier "
         "releases show the default under the name of the group property, and only if the group has no value.")
     returns_range_of_group_properties = since(4, 4,
@@ -250,6 +254,8 @@ class Release:
         "Members that send no SyncGroup within the rebalance timeout are removed (KAFKA-12890).")
     returns_member_ids_of_moved_groups = until(4, 0,
         "JoinGroup returns the member id of the request if another broker coordinates the group.")
+    checks_members_of_empty_groups = between((3, 0), (3, 3),
+        "In an empty group, OffsetCommit without a generation fails with UNKNOWN_MEMBER_ID if it names a member.")
     takes_new_timeouts = since(3, 3, "A member that rejoins may change its timeouts.")
     rebalances_when_pending_member_leaves = since(4, 0,
         "A LeaveGroup with a member id that was assigned but never used makes all members rejoin.")
@@ -306,6 +312,8 @@ class Release:
     creates_share_state_topic = since(4, 0,
         "A client that requests the metadata of __share_group_state creates it as its coordinator would.")
     coordinates_share_groups = since(4, 1, "FindCoordinator v6 returns the coordinator of a share partition.")
+    refuses_share_requests_without_group = since(4, 3,
+        "ShareFetch and ShareAcknowledge without a group return INVALID_REQUEST instead of UNKNOWN_SERVER_ERROR.")
     checks_ids_of_share_members = since(4, 2,  # observed in 4.3, not in 4.1
         "The member id of a share group must have 1 to 36 characters.")
     fails_share_fetches_of_unknown_topics = until(4, 4,
@@ -322,8 +330,13 @@ class Release:
 
     # Quotas
     ignores_mutation_quotas = between(KRAFT, (3, 5), "The quota of controller mutations has no effect.")
-    accepts_more_quotas = between(KRAFT, (3, 5),
-        "AlterClientQuotas accepts quotas of 0, and more connections than an int32 can count.")
+    accepts_quotas_of_0 = until(3, 5, "AlterClientQuotas accepts quotas of 0.")
+    accepts_any_quotas = between(KRAFT, (3, 5),
+        "AlterClientQuotas accepts negative quotas, and more connections than an int32 can count.")
+    limits_addresses_to_ipv4 = with_zookeeper("AlterClientQuotas refuses IPv6 addresses.")
+    checks_quota_matches = without_zookeeper(
+        "DescribeClientQuotas refuses components with a wrong match. With ZooKeeper, an unknown match type or an exact "
+        "match of null is an UNKNOWN_SERVER_ERROR, and other matches ignore a name.")
 
     # ACLs
     checks_rights_to_alter_brokers_first = changing(
@@ -362,7 +375,12 @@ class Release:
         "UnregisterBroker returns a message with its errors.")
     first_epoch_of_features = changing(
         "The finalized features of a new cluster have epoch {}.", {FIRST: -1, (2, 7): 0, KRAFT: 8, (4, 0): 14})
-    refuses_appending_to_unknown_properties = since(4, 2,  # observed in 4.3, not in 4.1
+    checks_resources_to_alter = since(3, 2,
+        "IncrementalAlterConfigs refuses resources that are listed twice, and unknown operations on properties of "
+        "brokers with INVALID_REQUEST. Earlier releases use the last entry, and return UNKNOWN_SERVER_ERROR.")
+    repeats_appended_values = with_zookeeper(
+        "A value that is appended to a list twice is there twice, and subtracting it removes it once.")
+    refuses_appending_to_unknown_properties = since(4, 3,
         "Appending to an unknown property returns INVALID_CONFIG instead of UNKNOWN_SERVER_ERROR.")
 
     # Tiered storage

@@ -38,10 +38,12 @@ It consists of pairs of type ("user", "client-id", "ip") and name. The name is N
 Quotas = Mapping[QuotaEntity, Mapping[str, float]]
 
 
-def check_entity(parts: Mapping[str, str | None], addresses: Mapping[str, str | None] = _NOT_LOOKED_UP) -> None:
+def check_entity(
+    parts: Mapping[str, str | None], addresses: Mapping[str, str | None] = _NOT_LOOKED_UP, *, only_ipv4: bool = False
+) -> None:
     """Raise KafkaError (INVALID_REQUEST) unless the entity can have a quota.
 
-    `addresses` maps host names to addresses.
+    `addresses` maps host names to addresses. With `only_ipv4`, an entity cannot be named by an IPv6 address.
     """
     if not parts:
         raise _invalid("Invalid empty client quota entity")
@@ -54,19 +56,19 @@ def check_entity(parts: Mapping[str, str | None], addresses: Mapping[str, str | 
         if len(parts) > 1:
             raise _invalid("Invalid quota entity combination, IP entity shouldnot be combined with User or ClientId")
         host = parts[IP]
-        if host is not None and address_of(host, addresses) is None:
+        if host is not None and (address_of(host, addresses) is None or (only_ipv4 and ":" in host)):
             raise _invalid(f"{host} is not a valid IP or resolvable host.")
 
 
-def check_value(kinds: Iterable[str], key: str, value: float, *, in_range: bool = True) -> None:
+def check_value(kinds: Iterable[str], key: str, value: float, *, or_zero: bool = False, in_range: bool = True) -> None:
     """Raise KafkaError (INVALID_REQUEST) unless an entity with these types can have this quota.
 
-    If `in_range` is false, only whole numbers are checked, with Java's conversion to `long`.
+    With `or_zero`, only whole numbers are checked; unless `in_range`, with Java's conversion to `long`.
     """
     allowed = {CONNECT} if IP in kinds else {PRODUCE, CONSUME, REQUEST, MUTATE}
     if key not in allowed:
         raise _invalid(f"Invalid configuration key {key}")
-    if in_range and not value > 0:
+    if not or_zero and not value > 0:
         raise _invalid(f"Quota {key} must be greater than 0")
     if key in _WHOLE:
         most, type_name = _WHOLE[key] if in_range else (_LONG, "LONG")

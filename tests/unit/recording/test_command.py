@@ -24,6 +24,14 @@ def test_named_release_gets_its_own_scenarios() -> None:
     assert not command.is_for(definitions()["update_features_apart"], "4.4")
 
 
+@pytest.mark.parametrize("release", ["0.10.2", "2.8", "3.2"])
+@pytest.mark.parametrize(
+    ("name", "expected"), [("lo_v0_empty", True), ("legacy_090", True), ("update_features_eligible_leaders", False)]
+)
+def test_release_with_zookeeper_gets_scenarios_of_2_8_and_3_9(name: str, expected: bool, release: str) -> None:
+    assert command.is_for(definitions()[name], release) is expected
+
+
 def test_scenario_without_definition_is_for_releases_with_its_transcript() -> None:
     assert command.is_for(definitions()["lo_v0_empty"], "3.9")
     assert not command.is_for(definitions()["lo_v0_empty"], "4.5")

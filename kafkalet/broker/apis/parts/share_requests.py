@@ -32,7 +32,8 @@ def member_of(group_id: str | None, member_id: str | None, context: Context) -> 
     if context.node.feature_level("share.version") < 1:
         raise KafkaError(Code.UNSUPPORTED_VERSION)
     if group_id is None:
-        raise KafkaError(Code.INVALID_REQUEST)
+        is_checked = context.release.refuses_share_requests_without_group
+        raise KafkaError(Code.INVALID_REQUEST if is_checked else Code.UNKNOWN_SERVER_ERROR)
     context.require(Operation.READ, ResourceType.GROUP, group_id)
     if not member_id or len(member_id.encode("utf-16-le")) // 2 > LONGEST_MEMBER_ID:
         raise KafkaError(Code.INVALID_REQUEST)

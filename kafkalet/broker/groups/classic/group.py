@@ -516,7 +516,8 @@ class ClassicGroup:
     def check_commit(
         self, member_id: str, instance_id: str | None, epoch: int, version: int, *, transactional: bool
     ) -> None:
-        if epoch < 0 and self.state is State.EMPTY:
+        checks = self.shard.node.release.checks_members_of_empty_groups
+        if epoch < 0 and self.state is State.EMPTY and not checks:
             return  # the client is a consumer that only commits offsets, or an administrator
         if epoch >= 0 or member_id or instance_id is not None:
             self.validate_member(member_id, instance_id)

@@ -17,7 +17,7 @@ def test_recorded_release_is_nearest_to_itself(release: str) -> None:
     assert distance(served(release), release) == (0, 0)
 
 
-@pytest.mark.parametrize(("release", "near"), [("3.0", "2.8"), ("3.3", "3.4"), ("4.3", "4.4")])
+@pytest.mark.parametrize(("release", "near"), [("3.0", "2.8"), ("3.3", "3.4"), ("4.3", "4.2")])
 def test_other_release_is_nearest_to_one_with_similar_versions(release: str, near: str) -> None:
     assert nearest(served(release)) == near
 
