@@ -55,8 +55,7 @@ public final class Cluster implements AutoCloseable {
     /** Properties that name Java classes. */
     private static final Set<String> PLUGINS = Set.of("create.topic.policy.class.name", "alter.config.policy.class.name",
         "client.quota.callback.class", "metric.reporters", "group.share.assignors", "group.consumer.assignors", "authorizer.class.name",
-        "replica.selector.class", "remote.log.storage.manager.class.name",
-        "remote.log.metadata.manager.class.name", "kafka.metrics.reporters", "ssl.engine.factory.class",
+        "replica.selector.class", "kafka.metrics.reporters", "ssl.engine.factory.class",
         "sasl.server.callback.handler.class", "security.providers");
 
     private static final List<String> SERVED = List.of("org.apache.kafka.metadata.authorizer.", "org.apache.kafka.common.replica.",
