@@ -116,15 +116,13 @@ class Broker:
             from .transactions.verification import Transactions
 
             node = self.node
-            self._transactions = Transactions(lambda: node.metadata, node.real_clock, node.release, self._reached)
+            self._transactions = Transactions(lambda: node.metadata, node.real_clock, node.release, self.coordinators.of_broker, node)
         return self._transactions
 
     def _reached(self, node_id: int) -> Coordinators | None:
         """Return the coordinators of a broker that responds to this one, or None."""
         found = self.coordinators.of_broker(node_id)
-        if found is None or found is self.coordinators or not (found.node.is_silent or self.node.is_silent):
-            return found
-        return None
+        return found if found is not None and self.node.reaches(found.node) else None
 
     def _authorizer(self) -> Authorizer | None:
         given = self.node.config.given()

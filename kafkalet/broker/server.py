@@ -854,10 +854,7 @@ class Server:
         if not self.leadership.reaches_controller(node_id):
             return
         if node.metadata is not self.metadata:
-            node.use_metadata(self.metadata)
-            for replica in node.partitions.values():
-                if not replica.is_leader:
-                    replica.follow()
+            self.controller.inform(node)
             for topic, state in self.metadata.all_partitions():
                 if topic.is_internal:
                     node.observer.state_partition_changed(topic.name, state.index)
@@ -905,9 +902,7 @@ class Server:
         try:
             broker = self._open_broker(node_id, loop)
             set_strays_aside(self.metadata, {node_id: broker.node})
-            for topic, state in self.metadata.all_partitions():
-                if node_id in state.replicas:
-                    self.controller.add_replica_on(broker.node, topic, state, skip_broken=True)
+            self.controller.update_replicas(broker.node)
             if not broker.node.directories.were_clean:
                 self.leadership.node_was_killed(node_id)
             self.leadership.node_came(node_id)

@@ -262,13 +262,13 @@ class Controller:
         """Delete the logs of a topic that has been removed from the metadata."""
         for state in topic.partitions:
             self._drop_partition(topic, state.index)
-        for node in self.nodes.values():
+        for node in self.leadership.informed():
             node.sync_deletions()
             node.observer.partitions_deleted(topic.name, range(len(topic.partitions)))
         self.leadership.forget_holds(topic.name)
 
     def _drop_partition(self, topic: TopicState, index: int) -> None:
-        for node in self.nodes.values():
+        for node in self.leadership.informed():
             partition = node.partitions.get((topic.name, index))
             if partition is not None and partition.is_leader and node.config.log_config(topic.config).is_tiered:
                 with suppress(StorageFailed):  # already logged
@@ -347,10 +347,32 @@ class Controller:
         With `skip_broken`, the partition exists already, and a replica whose log cannot be opened goes offline. Without
         it, the partition is new, and StorageFailed is raised.
         """
-        for node_id in state.replicas:
-            if (node := self.nodes.get(node_id)) is not None:
-                self.add_replica_on(node, topic, state, skip_broken=skip_broken)
+        for node in self.leadership.informed(state.replicas):
+            self.add_replica_on(node, topic, state, skip_broken=skip_broken)
         self.leadership.begin(topic, state)
+
+    def update_replicas(self, node: Node) -> None:
+        """Delete the replicas that a broker has no longer, and open those that it has not opened."""
+        for (name, index), replica in list(node.partitions.items()):
+            state = self.metadata.partition(name, index)
+            is_kept = state is not None and node.node_id in state.replicas
+            if not is_kept or self.metadata.topics[name].topic_id != replica.topic_id:
+                node.delete_replica(name, index)
+        for topic, state in self.metadata.all_partitions():
+            key = (topic.name, state.index)
+            if node.node_id in state.replicas and key not in node.partitions and key not in node.offline:
+                self.add_replica_on(node, topic, state, skip_broken=True)
+
+    def inform(self, node: Node) -> None:
+        """Let a broker that did not reach the controller use the metadata of now."""
+        epochs = {key: replica.leader_epoch for key, replica in node.partitions.items()}
+        node.use_metadata(self.metadata)
+        self.update_replicas(node)
+        for key, replica in node.partitions.items():
+            if not replica.is_leader:
+                replica.follow()
+            elif replica.leader_epoch != epochs.get(key):
+                replica.lead(self.clock.now_ms())
 
     def add_replica_on(self, node: Node, topic: TopicState, state: PartitionState, *, skip_broken: bool) -> None:
         """Open the replica of a partition on one broker, without starting its leader."""

@@ -86,9 +86,8 @@ class Leadership:
         if leader is not None:
             self.replicate(leader)
         if topic.is_internal:
-            for node in self.nodes.values():
-                if node.metadata is self.metadata:
-                    node.observer.state_partition_changed(topic.name, state.index)
+            for node in self.informed():
+                node.observer.state_partition_changed(topic.name, state.index)
 
     def elect(
         self, topic: TopicState, state: PartitionState, preferred: int | None = None, *, unclean: bool = False
@@ -239,9 +238,8 @@ class Leadership:
         replicas are dropped. Until then, `is_moving` is True for the partition.
         """
         state.begin_move(replicas)
-        for node_id in state.adding:
-            node = self.nodes.get(node_id)
-            if node is not None and (topic.name, state.index) not in node.partitions:
+        for node in self.informed(state.adding):
+            if (topic.name, state.index) not in node.partitions:
                 node.add_replica(topic, state, node.config.log_config(topic.config), self.changed)
         leader = self._replica(state.leader, topic.name, state.index)
         if leader is not None:
@@ -279,10 +277,9 @@ class Leadership:
         state.end_move(isr, dropped, alive=self.metadata.endpoints)
         if not dropped:
             return
-        for node_id in dropped:
-            if (node := self.nodes.get(node_id)) is not None:
-                node.delete_replica(topic.name, state.index)
-                node.sync_deletions()
+        for node in self.informed(dropped):
+            node.delete_replica(topic.name, state.index)
+            node.sync_deletions()
         self.begin(topic, state)
         self._wake(topic.name, state.index)
 
@@ -325,22 +322,22 @@ class Leadership:
         """Copy the records that the follower lacks, or as many as the replication limits permit (KIP-73)."""
         from .replication import catch_up
 
-        config = leader.log.config
-        if not (config.leader_replication_throttled_replicas or config.follower_replication_throttled_replicas):
+        topic = leader.log.config
+        if not (topic.leader_replication_throttled_replicas or topic.follower_replication_throttled_replicas):
             catch_up(leader, follower)
             return
         if self._throttles is None:
             from .throttled_replication import ThrottledReplication
 
             self._throttles = ThrottledReplication(self.metadata)
-        quotas = self._throttles.quotas(leader, follower)
-        fetch_bytes = self.nodes[follower.node_id].config.replica_fetch_max_bytes
+        config = self.nodes[follower.node_id].config
+        quotas = self._throttles.quotas(leader, follower, config.replica_fetch_wait_max_ms)
         is_limited = follower.node_id not in leader.state.isr
         while follower.log.log_end_offset != leader.log.log_end_offset:
             if is_limited and any(quota.is_exceeded(now_ms) for quota in quotas):
                 self._throttled.add((leader.topic, leader.index))
                 return
-            copied = catch_up(leader, follower, fetch_bytes)
+            copied = catch_up(leader, follower, config.replica_fetch_max_bytes)
             if not copied:
                 return
             for quota in quotas:
@@ -412,6 +409,11 @@ class Leadership:
         """Return whether a broker reaches an active controller."""
         return self.has_controller and "controller" not in self.cut_off.get(node_id, ())
 
+    def informed(self, node_ids: Iterable[int] | None = None) -> list[Node]:
+        """Return the running brokers, or those of them with these ids, that know the metadata of now."""
+        running = self.nodes.values() if node_ids is None else (self.nodes.get(node_id) for node_id in node_ids)
+        return [node for node in running if node is not None and node.metadata is self.metadata]
+
     def _note_caught_up(self) -> None:
         """Let followers that will no longer replicate lag from now on."""
         now_ms = self.clock.now_ms()
@@ -439,9 +441,21 @@ class Leadership:
         self._held_followers = {held for held in self._held_followers if held[1] != topic}
 
     @property
+    def imbalanced(self) -> list[tuple[TopicState, PartitionState]]:
+        """The partitions that are not led by their first replicas, if there is a controller."""
+        every = self.metadata.all_partitions() if self.has_controller else ()
+        return [found for found in every if found[1].replicas[:1] != [found[1].leader]]
+
+    def elect_preferred(self) -> None:
+        """Let the first replicas lead if they are in sync (maybeBalancePartitionLeaders)."""
+        for topic, state in self.imbalanced:
+            if state.leader != NO_LEADER:
+                self.elect(topic, state, state.replicas[0])
+
+    @property
     def leaderless(self) -> list[tuple[TopicState, PartitionState]]:
-        """The partitions without a leader."""
-        return [found for found in self.metadata.all_partitions() if found[1].leader == NO_LEADER]
+        """The partitions without a leader, if there is a controller."""
+        return [found for found in self.imbalanced if found[1].leader == NO_LEADER]
 
     def elect_unclean(self) -> None:
         """Elect leaders, out of sync if topics allow it, of all partitions without one (maybeElectUncleanLeaders)."""
@@ -526,7 +540,7 @@ class Leadership:
             (follower.state.leader, follower.leader_epoch) != (leader.node_id, leader.leader_epoch)
         ):
             return False
-        if self.nodes[leader.node_id].is_silent or self.nodes[node].is_silent:
+        if not self.nodes[leader.node_id].reaches(self.nodes[node]):
             return False
         return self._held_followers.isdisjoint(((node, None, None), (node, topic, None), (node, topic, index)))
 

@@ -24,6 +24,8 @@ from kafkalet.storage.directories import LogDirectories
 from kafkalet.storage.directory import LogDirectory
 from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.files import explain
+from kafkalet.tasks.delayed import after
+from kafkalet.tasks.task import detached, until
 from kafkalet.tasks.turns import Turns
 from kafkalet.tasks.workers import Workers
 
@@ -39,6 +41,8 @@ if TYPE_CHECKING:  # avoids loading the log when a broker without partitions sta
 
 
 _LOG = logging.getLogger(__name__)
+
+RETRY_MS = 50
 
 
 class Observer(Protocol):
@@ -169,6 +173,20 @@ class Node:
         self.partitions.clear()
         self._unopened.clear()
         self.offline.clear()
+
+    def reaches(self, other: Node) -> bool:
+        """Return whether this broker and another one get each other's messages."""
+        return other is self or not (other.is_silent or self.is_silent)
+
+    @detached
+    async def response_of(self, other: Node, is_over: Callable[[], bool] = lambda: False) -> bool:
+        """Wait until a broker that got a request responds again. Return False if the request times out before
+        (InterBrokerSendThread).
+        """
+        until_ms = self.client_clock.now_ms() + self.config.request_timeout_ms
+        while not self.reaches(other) and self.client_clock.now_ms() < until_ms and not is_over():
+            await until(after(self.real_clock, RETRY_MS))
+        return self.reaches(other)
 
     def use_metadata(self, metadata: MetadataImage) -> None:
         """Use another image: a copy while the broker does not reach the controller, then that of the cluster."""

@@ -11,6 +11,7 @@
     ... of log start offsets        every log.flush.start.offset.checkpoint.interval.ms
     delegation tokens               every delegation.token.expiry.check.interval.ms, if tokens are enabled: removal
     ISR shrinking                   at intervals of half of replica.lag.time.max.ms, if there are followers
+    preferred elections             every leader.imbalance.check.interval.seconds, if there are followers
     unclean elections               every unclean.leader.election.interval.ms since 3.9, if there are followers
     throttled replication           every second, if there are throttled followers
 
@@ -140,6 +141,12 @@ class PeriodicTasks:
                 lambda: self._leadership.drop_laggards(lag_ms),
                 quiet_ms=lambda: 0 if self._leadership.may_drop_laggards else math.inf,
             )
+            if config.auto_leader_rebalance_enable:
+                every(
+                    1000 * max(config.leader_imbalance_check_interval_seconds, 1),
+                    self._leadership.elect_preferred,
+                    quiet_ms=lambda: 0 if self._leadership.imbalanced else math.inf,
+                )
             if config.release.version >= (3, 9):
                 every(
                     config.unclean_leader_election_interval_ms,

@@ -143,12 +143,18 @@ class BrokerProperties:
         "lead its partitions.", since=(3, 0))
     replica_lag_time_max_ms = long("replica.lag.time.max.ms", 30_000,
         "Time after which a follower that does not catch up with the leader is out of sync.")
+    auto_leader_rebalance_enable = boolean("auto.leader.rebalance.enable", True,
+        "Lets preferred leaders lead again, at regular intervals, if they are in sync.")
+    leader_imbalance_check_interval_seconds = long("leader.imbalance.check.interval.seconds", 300,
+        "Interval at which preferred leaders are elected. If it is below 1, it counts as 1.")
     unclean_leader_election_interval_ms = long("unclean.leader.election.interval.ms", 5 * MINUTE_MS,
         "Interval at which partitions without a leader get one that is out of sync, if their topics allow it.",
         least=1, since=(3, 9), is_hidden=True)
     replica_fetch_max_bytes = integer("replica.fetch.max.bytes", 1 << 20,
         "Maximum number of bytes that a replica copies at once, if its replication is throttled or if it is moved to "
         "another directory. It copies at least one batch.", least=0)
+    replica_fetch_wait_max_ms = integer("replica.fetch.wait.max.ms", 500,
+        "Interval of the empty responses to followers, which count in leader.replication.throttled.rate.")
     replica_high_watermark_checkpoint_interval_ms = long("replica.high.watermark.checkpoint.interval.ms", 5000,
         "Interval at which high watermarks are written to disk.")
     log_flush_offset_checkpoint_interval_ms = integer("log.flush.offset.checkpoint.interval.ms", 60_000,

@@ -15,7 +15,6 @@ PROPERTIES = """
 # brokers, controllers, metadata, ZooKeeper
 alter.config.policy.class.name                     CLASS    null
 alter.config.policy.kraft.compatibility.enable     BOOLEAN  false    3.0-4.0
-auto.leader.rebalance.enable                       BOOLEAN  true
 broker.heartbeat.interval.ms                       INT      2000     3.0+
 broker.id.generation.enable                        BOOLEAN  true     0-4.0
 config.providers                                   LIST     ''       cluster-wide 4.1+
@@ -39,7 +38,6 @@ eligible.leader.replicas.enable                    BOOLEAN  false    3.0-4.0
 initial.broker.registration.timeout.ms             INT      60000    3.0+
 inter.broker.protocol.version                      STRING   2.8-IV1  0-3.0
 inter.broker.protocol.version                      STRING   3.9-IV0  3.0-4.0
-leader.imbalance.check.interval.seconds            LONG     300
 leader.imbalance.per.broker.percentage             INT      10       0-4.0
 metadata.log.max.record.bytes.between.snapshots    LONG     20971520 3.0+
 metadata.log.max.snapshot.interval.ms              LONG     3600000  3.0+
@@ -142,7 +140,6 @@ remote.log.storage.manager.class.path              STRING   null     3.0+
 replica.fetch.backoff.ms                           INT      1000
 replica.fetch.min.bytes                            INT      1
 replica.fetch.response.max.bytes                   INT      10485760
-replica.fetch.wait.max.ms                          INT      500
 replica.socket.receive.buffer.bytes                INT      65536
 replica.socket.timeout.ms                          INT      30000
 replication.quota.window.num                       INT      11

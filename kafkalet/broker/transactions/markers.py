@@ -107,24 +107,10 @@ class Ending:
         leader = self._leader(state.leader)
         if leader is None:
             return Code.LEADER_NOT_AVAILABLE
-        if not self._reaches(leader.node):
-            await until(self._response_of(leader.node))
+        if not self._node.reaches(leader.node):  # another leader of the partition gets the marker only after this
+            await until(self._node.response_of(leader.node, self._is_over))
             return Code.REQUEST_TIMED_OUT
         return await until(write_marker(leader, *partition, self._marker))
-
-    def _reaches(self, node: Node) -> bool:
-        return node is self._node or not (node.is_silent or self._node.is_silent)
-
-    @detached
-    async def _response_of(self, node: Node) -> None:
-        """Wait until a broker that got the request responds again, or the request times out (InterBrokerSendThread).
-
-        Another leader of the partition gets the marker only then.
-        """
-        clock = self._node.client_clock
-        until_ms = clock.now_ms() + self._node.config.request_timeout_ms
-        while not self._reaches(node) and clock.now_ms() < until_ms and not self._is_over():
-            await until(after(self._node.real_clock, RETRY_MS))
 
     def _is_over(self) -> bool:
         return not self._shard.is_open

@@ -75,7 +75,7 @@ class Transactions:
     """The transactions of a cluster, regardless of which broker coordinates them.
 
     Verifications are repeated in real time, which is measured by `clock`. `metadata` returns the metadata of now, and
-    `coordinators_of` the coordinators of a running broker by its id.
+    `coordinators_of` the coordinators of a running broker by its id. `node` is the broker that verifies.
     """
 
     def __init__(
@@ -84,11 +84,13 @@ class Transactions:
         clock: Clock,
         release: Release,
         coordinators_of: Callable[[int], Leader | None],
+        node: Node | None = None,
     ) -> None:
         self._metadata = metadata
         self._clock = clock
         self._release = release
         self._coordinators_of = coordinators_of
+        self._node = node
 
     def view(self, transactional_id: str) -> TransactionView:
         """Return the current state of a transactional id.
@@ -138,6 +140,8 @@ class Transactions:
         leader = self._leader(transactional_id)
         if leader is None:
             return dict.fromkeys(partitions, Code.COORDINATOR_NOT_AVAILABLE)
+        if self._node is not None and not await until(self._node.response_of(leader.node)):
+            return dict.fromkeys(partitions, Code.NETWORK_EXCEPTION)
         if operation is not Operation.ADD:
             return leader.transactions.verify_partitions(transactional_id, producer, partitions)
         code = await until(

@@ -95,7 +95,7 @@ def test_replica_without_a_limit_is_copied_at_once(
 
 
 def test_throttled_replica_continues_when_the_rate_is_below_the_limit(ask: Asking, clock: ManualClock) -> None:
-    begin_move(ask, {LEADERS: "*"}, {1: {LEADER_RATE: "1"}})
+    begin_move(ask, {LEADERS: "*"}, {1: {LEADER_RATE: "33"}})
     leadership = ask.cluster._server.controller.leadership
     ask.cluster._server.call(leadership.replicate_throttled)
     assert copied(ask) == 1
@@ -103,6 +103,22 @@ def test_throttled_replica_continues_when_the_rate_is_below_the_limit(ask: Askin
         clock.advance(milliseconds=WINDOWS_MS)
         ask.cluster._server.call(leadership.replicate_throttled)
     assert (copied(ask), state_of(ask).isr, state_of(ask).is_moving) == (BATCHES, [1, 2], False)
+
+
+def test_throttled_replica_does_not_continue_if_empty_responses_exceed_the_rate(
+    ask: Asking, clock: ManualClock
+) -> None:
+    """A follower gets 16 bytes every 500 ms."""
+    begin_move(ask, {LEADERS: "*"}, {1: {LEADER_RATE: "31"}})
+    clock.advance(milliseconds=WINDOWS_MS)
+    ask.cluster._server.call(ask.cluster._server.controller.leadership.replicate_throttled)
+    assert (copied(ask), state_of(ask).is_moving) == (1, True)
+
+
+def test_throttled_replica_copies_nothing_if_empty_responses_to_other_followers_exceed_the_rate(ask: Asking) -> None:
+    ask.cluster.topic("idle").create(assignments=[[1, 3]])
+    begin_move(ask, {LEADERS: "*"}, {1: {LEADER_RATE: "31"}})
+    assert (copied(ask), state_of(ask).is_moving) == (0, True)
 
 
 def test_throttled_replica_takes_the_time_of_its_bytes_at_the_rate(ask: Asking, clock: ManualClock) -> None:

@@ -164,6 +164,34 @@ def test_partition_without_a_leader_gets_one_out_of_sync_some_time_after_its_top
     assert (state(three, "careful").leader, state(three, "careful").isr) == (2, [2])
 
 
+def test_preferred_leader_leads_again_some_time_after_it_is_in_sync(three: Wire) -> None:
+    three.cluster.broker(1).stop()
+    advance(three, 300_000)  # leader.imbalance.check.interval.seconds
+    assert state(three).leader == 2
+    three.cluster.broker(1).start()
+    assert state(three).leader == 2
+    advance(three, 300_000)
+    assert (state(three).leader, state(three).leader_epoch) == (1, 2)
+
+
+def test_preferred_leader_does_not_lead_again_without_a_controller(three: Wire) -> None:
+    three.cluster.broker(1).stop()
+    three.cluster.broker(1).start()
+    with three.cluster.stop_controller():
+        advance(three, 300_000)
+        assert state(three).leader == 2
+    advance(three, 300_000)
+    assert state(three).leader == 1
+
+
+def test_preferred_leader_does_not_lead_again_if_rebalancing_is_disabled() -> None:
+    with on_the_wire(3, clock=ManualClock(), config={"auto.leader.rebalance.enable": "false"}) as three:
+        three.cluster.broker(1).stop()
+        three.cluster.broker(1).start()
+        advance(three, 300_000)
+        assert state(three).leader == 2
+
+
 def test_replica_of_a_topic_that_was_deleted_while_its_broker_was_stopped_is_set_aside(three: Wire) -> None:
     three.cluster.topic("gone").create(assignments=[[2, 3]])
     directory = Path(three.cluster._server.nodes[3].directories.paths[0])

@@ -12,7 +12,7 @@ from kafkalet.clock import ManualClock
 from kafkalet.commands.command_line import UsageError
 from kafkalet_conformance.between.comparing import Comparer, common_versions, lacks
 from kafkalet_conformance.between.histories import history
-from kafkalet_conformance.between.histories.clusters import CONTROLLER
+from kafkalet_conformance.between.histories.faults import CONTROLLER
 from kafkalet_conformance.commands.between import target_of
 from kafkalet_conformance.commands.conform import main
 from kafkalet_conformance.judging.replaying import replay
