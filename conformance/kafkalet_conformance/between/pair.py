@@ -5,6 +5,7 @@ import os
 import re
 import struct
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,13 +70,14 @@ class Pair:
         targets = zip((self.first, self.second), names, strict=True)
         players = [self.player(target, name, steps) for target, name in targets]
         try:
-            for index, step in enumerate(steps):
-                if players[0].is_placed and is_about_one_broker(step):
-                    continue
-                expected, got = (perform(player, step) for player in players)
-                self.coverage.add(step, expected)
-                if "case" in step and (differences := self.compare(step, players, expected, got)):
-                    return Found(index, self.placed(step, players[0], expected), differences)
+            with ThreadPoolExecutor(len(players)) as threads:  # waits take the same time on both sides
+                for index, step in enumerate(steps):
+                    if players[0].is_placed and is_about_one_broker(step):
+                        continue
+                    expected, got = threads.map(perform, players, [step] * len(players))
+                    self.coverage.add(step, expected)
+                    if "case" in step and (differences := self.compare(step, players, expected, got)):
+                        return Found(index, self.placed(step, players[0], expected), differences)
         finally:
             for player in players:
                 player.close()

@@ -14,6 +14,7 @@ from . import (
     clusters,
     consumers,
     credentials,
+    faults,
     fetching,
     frames,
     groups,
@@ -71,7 +72,8 @@ GROUPS = {
     "elections": Group(clusters.elections, brokers=3),
     "reassignments": Group(clusters.reassignments, brokers=3),
     "restarts": Group(clusters.restarts, restart=True, every=4),
-    "faults": Group(clusters.faults, brokers=3, faults=True, every=4),
+    "faults": Group(faults.faults, brokers=3, faults=True, every=4),
+    "moves_and_transactions": Group(faults.moves_and_transactions, brokers=3, faults=True, every=4),
     "rights_on_groups": Group(rights.rights_on_groups, acl=True),
     "rights_on_topics": Group(rights.rights_on_topics, acl=True),
 }

@@ -3,7 +3,6 @@
 from typing import Any
 
 from kafkalet_conformance.building import MEBIBYTE, Step, one
-from kafkalet_conformance.playing.player import UNDONE_BY
 
 from .history import History
 from .logs import list_offsets, read_all
@@ -12,21 +11,13 @@ WAIT_MS = 30_000
 PREFERRED, UNCLEAN = 0, 1
 REPLICATION_MS = 700
 """More than replica.fetch.wait.max.ms."""
-CONTROLLER = 0
-"""Stands for the id of the controller."""
-REACHED = ("brokers", "brokers controller", "controller")
-"""What a broker is cut off from if clients still reach it."""
-FAULT_MS = 6000
-"""The time after a fault until the controllers have fenced the broker and the ISR has settled. It requires a
-broker.session.timeout.ms and replica.lag.time.max.ms of at most three seconds.
-"""
 
 
-def replicated(h: History) -> str:
+def replicated(h: History, *sizes: int, **configs: Any) -> str:
     """Create a topic whose partitions have two or three replicas each; Kafka requires the same number for all."""
-    size = h.of(2, 2, 3)
+    size = h.of(*(sizes or (2, 2, 3)))
     sets = [h.dice.sample(list(h.nodes), size) for _ in range(h.of(1, 2))]
-    topic = h.spread_topic("t0", *sets, retention_ms=-1)  # the records are old
+    topic = h.spread_topic("t0", *sets, retention_ms=-1, **configs)  # the records are old
     h.places = [(topic, index) for index in range(len(sets))]
     h.configs[topic] = {}
     return topic
@@ -167,38 +158,6 @@ def reassignments(h: History) -> None:
             (3, lambda: describe(h)),
         )
     describe(h)
-
-
-def faults(h: History) -> None:
-    """Stop, kill, pause and cut off brokers, kill the controller, and let them return. The first broker runs on."""
-    replicated(h)
-    every, away = list(h.nodes), dict[int, str]()
-    replicate(h)
-    for _ in range(h.dice.randint(2, 4)):
-        if away and (CONTROLLER in away or len(away) == len(every) - 1 or h.chance(0.6)):
-            node = CONTROLLER if CONTROLLER in away else h.dice.choice(list(away))
-            h.broker(node, UNDONE_BY.get(away.pop(node), "reconnect"))
-        else:
-            node = h.dice.choice([node for node in (CONTROLLER, *every[1:]) if node not in away])
-            away[node] = "kill" if node == CONTROLLER else h.of(*UNDONE_BY)
-            if away[node] == "cut_off":
-                away[node] = h.of("clients", *REACHED)
-                h.broker(node, "cut_off", peers=away[node].split())
-            else:
-                h.broker(node, away[node])
-        h.step("sleep", ms=FAULT_MS)
-        h.reached("a fault")
-        h.nodes = [node for node in every if node not in away or away[node] in REACHED]
-        for _ in range(h.dice.randint(2, 6)):
-            h.weighted(
-                (5, lambda: replicate(h)),
-                (4, lambda: fetch(h)),
-                (2, lambda: lookup(h)),
-                (2, lambda: epoch_end(h)),
-                (3, lambda: describe(h)),
-                (CONTROLLER not in away, lambda: vote(h)),
-            )
-        describe(h)
 
 
 def restarts(h: History) -> None:
