@@ -134,6 +134,11 @@ class Cluster:
         body = {"topics": [{"topic": self.topic, "partitions": [0]}]}
         self._until("DescribeLogDirs", 1, body, "results.0.topics.0.partitions.0.partition_size", size, at)
 
+    def gone(self, at: int) -> None:
+        """Wait until a broker has no replica any more."""
+        body = {"topics": [{"topic": self.topic, "partitions": [0]}]}
+        self._until("DescribeLogDirs", 1, body, "results.0.topics", [], at)
+
     def elect(self, case: str, kind: int = 0) -> None:
         """Compare the result of an election: preferred (0) or unclean (1)."""
         body = {"election_type": kind, "topic_partitions": [{"topic": self.topic, "partitions": [0]}]}

@@ -1,11 +1,11 @@
 """Coordinators that are isolated, to which clients still send requests."""
 
-from kafkalet_conformance.building import ScenarioBuilder
+from kafkalet_conformance.building import ScenarioBuilder, batch
 from tools.recording.definitions import Scenarios
 from tools.recording.faults import Cluster
 
 from .faults_groups import OFFSETS, Group, coordinate, coordinator_is
-from .faults_transactions import STATE, Transaction, without_coordinator
+from .faults_transactions import REQUEST_TIMEOUT_MS, STATE, Transaction, without_coordinator
 
 scenario = Scenarios("faults", brokers=3, faults=True)
 
@@ -15,6 +15,34 @@ def transaction_coordinator_isolated(ask: ScenarioBuilder) -> None:
     """If the coordinator of transactions is cut off from the other brokers and the controller, the next one continues
     them in the states that they had."""
     without_coordinator(ask, "isolate")
+
+
+@scenario("KIP-890 kafka.server.AddPartitionsToTxnManager", level="should")
+def transaction_at_isolated_leader(ask: ScenarioBuilder) -> None:
+    """A leader that does not reach the coordinator of a transaction waits for it before it appends the first batch, and
+    returns NOT_ENOUGH_REPLICAS after request.timeout.ms."""
+    cluster = Cluster(ask)
+    transaction = Transaction(ask, 1, cluster)
+    coordinate(ask, STATE, transaction.id, 1, [3, 1, 2])
+    cluster.wait(topic=STATE, isr_nodes=[1, 2, 3])
+    transaction.at = 3
+    transaction.begun()
+    transaction.added()
+    cluster.cut_off("brokers")
+    for number, case in enumerate(("expires", "arrives")):
+        fields = {"producer_id": "$P1", "producer_epoch": "$E1", "transactional": True, "base_sequence": 0}
+        body = cluster.write(batch(10, **fields), at=2, acks=1, transactional_id=transaction.id)["body"]
+        ask.send(case, "Produce", 9, body, conn=f"at-2.{case}")
+        ask.pending(f"{case}: the coordinator is not reached", case, 200)
+        if number:
+            cluster.undo("cut_off")
+        else:
+            ask.step("sleep", ms=REQUEST_TIMEOUT_MS)
+        ask.receive(case, case)
+    cluster.whole()
+    transaction.end("commit")
+    transaction.becomes("CompleteCommit")
+    cluster.log("committed", 2, 3, high_watermark=2, isolation=1)
 
 
 @scenario("GroupCoordinatorService.onElection kafka.coordinator.group.CoordinatorPartitionWriter", level="must")

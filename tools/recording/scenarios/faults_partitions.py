@@ -1,6 +1,6 @@
 """The network is partitioned: a broker is cut off from the other brokers and the controller, or from clients."""
 
-from kafkalet_conformance.building import ScenarioBuilder, batch
+from kafkalet_conformance.building import ScenarioBuilder, Step, batch
 from tools.recording.definitions import Scenarios
 from tools.recording.faults import Cluster
 
@@ -85,6 +85,47 @@ def follower_isolated(ask: ScenarioBuilder) -> None:
     cluster.whole()
     cluster.state("it is back")
     cluster.log("it is back", 2, 3, high_watermark=4)
+
+
+@scenario("KIP-631 KIP-455 org.apache.kafka.image.TopicsDelta", level="must")
+def topics_change_behind_isolated_broker(ask: ScenarioBuilder) -> None:
+    """A broker that is isolated serves the replicas that it had, although topics are deleted, moved and created
+    meanwhile; it makes up for these changes when it is back."""
+    cluster = Cluster(ask)
+    deleted, moved = Cluster(ask, (2, 3), "deleted"), Cluster(ask, (3, 2), "moved")
+    for each, leader in ((cluster, 2), (deleted, 2), (moved, 3)):
+        each.written(batch(10), at=leader)
+        each.log("before", 2, 3, high_watermark=1)
+    cluster.do("isolate")
+    cluster.leads(3)
+    ask.setup("DeleteTopics", 4, {"topic_names": [deleted.topic], "timeout_ms": 30_000}, conn="at-1")
+    replicas = [{"partition_index": 0, "replicas": [3, 1]}]
+    body: Step = {"topics": [{"name": moved.topic, "partitions": replicas}], "timeout_ms": 30_000}
+    ask.setup("AlterPartitionReassignments", 0, body, conn="at-1")
+    moved.wait(isr_nodes=[1, 3])
+    added = ask.unique("added")
+    new = {"name": added, "num_partitions": -1, "replication_factor": -1}
+    new["assignments"] = [{"partition_index": 0, "broker_ids": [3, 2]}]
+    ask.setup("CreateTopics", 4, {"topics": [new], "timeout_ms": 30_000}, conn="at-1")
+    for case, each in (("deleted", deleted), ("moved", moved)):
+        stale(each, f"{case}, isolated", 2)
+        each.produce(f"{case}, acks 1", batch(20), at=2, acks=1)
+        each.log(f"{case}, isolated", 2)
+        each.sizes(f"{case}, isolated", 2)
+    moved.produce("moved, at its leader", batch(20), at=3)
+    asked = {"topics": [{"name": added}], "allow_auto_topic_creation": False}
+    ask.request("added, isolated", "Metadata", 9, asked, only=["topics"], conn="at-2")
+    sizes = {"topics": [{"topic": added, "partitions": [0]}]}
+    ask.request("added, isolated, sizes", "DescribeLogDirs", 1, sizes, conn="at-2", part="results.0.topics")
+    cluster.undo("cut_off")
+    cluster.whole()
+    cluster.wait(topic=added, isr_nodes=[2, 3])
+    for case, each in (("deleted", deleted), ("moved", moved)):
+        each.gone(at=2)
+        each.produce(f"{case}, it is back", batch(30), at=2, acks=1)
+    moved.log("moved, it is back", 3, 1, high_watermark=2)
+    ask.request("added, it is back", "DescribeLogDirs", 1, sizes, conn="at-2", part="results.0.topics")
+    cluster.state("added, it is back", added)
 
 
 @scenario("KIP-631 ReplicationControlManager.handleBrokerFenced", level="must")
