@@ -116,7 +116,9 @@ class Broker:
             from .transactions.verification import Transactions
 
             node = self.node
-            self._transactions = Transactions(lambda: node.metadata, node.real_clock, node.release, self.coordinators.of_broker, node)
+            self._transactions = Transactions(
+                lambda: node.metadata, node.real_clock, node.release, self.coordinators.of_broker, node
+            )
         return self._transactions
 
     def _reached(self, node_id: int) -> Coordinators | None:
