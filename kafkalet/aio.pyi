@@ -851,6 +851,12 @@ class Cluster(Mirror):
         ApiVersions is an exception: a client may send it in any version to find out which versions are served.
         """
     @property
+    def bootstrap_controllers(self) -> str:
+        """The address of the controller, for admin clients that connect to it (`bootstrap.controllers`, KIP-919).
+
+        Raises RuntimeError if the controller has no listener or is stopped, or if no broker is running.
+        """
+    @property
     def bootstrap_servers(self) -> str:
         """The address of every running broker as `host:port`, separated by commas.
 
@@ -1169,6 +1175,7 @@ class Cluster(Mirror):
         *,
         host: str = "127.0.0.1",
         port: int = 0,
+        controller: str | None = None,
         advertise: Address | Mapping[str, Address] | None = None,
         racks: Sequence[str] | None = None,
         data_dir: arguments.DataDir | None = None,
@@ -1203,6 +1210,7 @@ class Broker(Cluster):
         *,
         host: str = "127.0.0.1",
         port: int = 0,
+        controller: str | None = None,
         advertise: Address | Mapping[str, Address] | None = None,
         racks: Sequence[str] | None = None,
         data_dir: arguments.DataDir | None = None,

@@ -13,7 +13,17 @@ from kafkalet.broker.arguments import BrokerProperties
 from kafkalet.broker.cluster.metadata import Endpoint
 from kafkalet.broker.cluster.new_topics import Topics, checked_topics
 from kafkalet.broker.config.broker_config import BrokerConfig
-from kafkalet.broker.config.listeners import ADVERTISED, LISTENERS, Address, ListenerSettings, check_ports, listeners_of
+from kafkalet.broker.config.listeners import (
+    ADVERTISED,
+    LISTENERS,
+    Address,
+    ListenerSettings,
+    SecurityProtocol,
+    check_ports,
+    controller_listeners_of,
+    listeners_of,
+    with_controller,
+)
 from kafkalet.broker.config.log_directories import LOG_DIR, LOG_DIRS, configured_directories
 from kafkalet.broker.config.release import Release
 from kafkalet.broker.network.addresses import Addresses
@@ -41,6 +51,7 @@ class EmbeddedCluster:
         *,
         host: str = "127.0.0.1",
         port: int = 0,
+        controller: str | None = None,
         advertise: Address | Mapping[str, Address] | None = None,
         racks: Sequence[str] | None = None,
         data_dir: arguments.DataDir | None = None,
@@ -72,14 +83,18 @@ class EmbeddedCluster:
         """
         given, own = arguments.broker_properties(config)
         short_forms: ShortForms | None = None
+        protocol = "PLAINTEXT"
         if tls is not False or users is not None or super_users != () or acls != ():
             from kafkalet.broker.security.short_forms import ShortForms
 
             short_forms = ShortForms.of(users, super_users, acls, tls=tls)
-            properties = short_forms.config(given, host, port, release)
-            port = 0 if LISTENERS not in given and LISTENERS in properties.static else port  # the property contains it
-        else:
-            properties = BrokerConfig(given, release)
+            protocol = short_forms.default_protocol
+        has_listeners = LISTENERS in given
+        if controller is not None:
+            text = arguments.text('controller, as in "127.0.0.1:9093",', controller)
+            given = with_controller(given, text, SecurityProtocol(protocol), (host, port))
+        properties = short_forms.config(given, host, port, release) if short_forms else BrokerConfig(given, release)
+        port = port if has_listeners or LISTENERS not in properties.static else 0  # the property contains it
         first = properties.first_node_id(brokers)
         for node_id, rack in enumerate(arguments.racks(racks, brokers) or (), first):
             own[node_id] = {"broker.rack": rack, **own.get(node_id, {})}
@@ -211,6 +226,19 @@ class EmbeddedCluster:
             raise ValueError(f"{listener!r} is not a listener of the brokers; their listeners are {', '.join(found)}")
         return ",".join(map(_address, found[name]))
 
+    @property
+    def bootstrap_controllers(self) -> str:
+        """The address of the controller, for admin clients that connect to it (`bootstrap.controllers`, KIP-919).
+
+        Raises RuntimeError if the controller has no listener or is stopped, or if no broker is running.
+        """
+        self._endpoints()
+        if not (found := self._server.controller.endpoints):
+            raise RuntimeError(
+                "the controller has no listener, or is stopped; controller='127.0.0.1:0' adds a listener"
+            )
+        return _address(next(iter(found.values())))
+
     def _endpoints(self) -> list[Endpoint]:
         """Return the addresses of the running brokers."""
         endpoints = self._server.endpoints
@@ -261,7 +289,7 @@ def _listeners(
         for place, listener in enumerate(listeners):
             wanted = advertised.get(listener.name) or default.get(listener.name)
             listeners[place] = listener._replace(advertised=wanted)
-    check_ports(listeners, brokers)
+    check_ports(listeners, brokers, controller_listeners_of(properties))
     return listeners
 
 

@@ -62,6 +62,7 @@ AREAS = {
         "Metadata", "Supported APIs, the brokers and controllers of the cluster, its topics and coordinators."
     ),
     "tiered_storage": Area("Tiered storage", "Segments that are copied to remote storage, and read from there."),
+    "controller": Area("Controller", "Requests of admin clients that connect to the controller (KIP-919)."),
     "replicas": Area("Replicas", "Elections, reassignments, log directories and leader epochs."),
     "several_brokers": Area(
         "Several brokers", "Leaders, followers and clients that send requests to the wrong broker."

@@ -16,15 +16,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kafkalet.properties import InvalidProperty
-from kafkalet.protocol.api import Api
-from kafkalet.protocol.releases import versions_of
 from kafkalet.tasks.delayed import Delayed
 
 from .cluster.controller import Controller
 from .cluster.node import Node
 from .coordinators import Coordinators
 from .fetch_sessions import FetchSessions
-from .served import SERVED
+from .served import Role
 
 if TYPE_CHECKING:  # imported on first use
     from kafkalet.storage.directory import LogDirectory
@@ -50,15 +48,15 @@ class Broker:
         controller: Controller,
         coordinators: Coordinators,
         brokers: Mapping[int, Broker],
+        role: Role = Role.BROKER,
     ) -> None:
         config, release = node.config, node.release
+        self.role = role
         self.node = node
         self.controller = controller
         self.coordinators = coordinators
         self.brokers = brokers
-        self.api_versions: Mapping[Api, tuple[int, int]] = {
-            api: (versions.low, versions.high) for api, versions in versions_of(release.name).items() if api in SERVED
-        }
+        self.api_versions = role.served(release.name)
         """The supported APIs, with the lowest and highest version of each."""
         self.fetch_sessions = FetchSessions(
             node.client_clock,

@@ -1,6 +1,8 @@
 """A broker with its listeners, which accept clients, and its router, which passes their requests to handlers.
 
-Source: kafka.server.BrokerServer, kafka.network.SocketServer.
+A controller with listeners is a broker without logs, which serves other APIs (KIP-919; served.py).
+
+Source: kafka.server.BrokerServer, kafka.server.ControllerServer, kafka.network.SocketServer.
 """
 
 import logging
@@ -14,7 +16,14 @@ from .cluster.controller import Controller
 from .cluster.node import Node
 from .config.broker_config import BrokerConfig
 from .config.connection_overrides import parse_overrides
-from .config.listeners import ListenerSettings, inter_broker_listener, listeners_of, prefix_of, values_of
+from .config.listeners import (
+    ListenerSettings,
+    controller_listeners_of,
+    inter_broker_listener,
+    listeners_of,
+    prefix_of,
+    values_of,
+)
 from .coordinators import Coordinators
 from .network.connection import Connection
 from .network.connection_limits import by_address
@@ -24,6 +33,7 @@ from .network.listener_context import MAX_INT, Limits
 from .network.receiving import ReceiveBuffer
 from .network.router import Router
 from .quoting import shown
+from .served import Role
 
 if TYPE_CHECKING:  # imported only if a listener uses TLS
     from .security.tls.settings import TlsSettings
@@ -34,7 +44,7 @@ RATE = "max.connection.creation.rate"
 
 
 class BrokerServer(Broker):
-    """A broker that serves clients. `unimplemented_calls` counts the requests for APIs that are not implemented."""
+    """A broker that serves clients."""
 
     def __init__(
         self,
@@ -43,10 +53,10 @@ class BrokerServer(Broker):
         coordinators: Coordinators,
         brokers: Mapping[int, Broker],
         buffer: ReceiveBuffer,
-        unimplemented_calls: dict[str, int],
+        role: Role = Role.BROKER,
     ) -> None:
-        super().__init__(node, controller, coordinators, brokers)
-        self.router = Router(self, unimplemented_calls)
+        super().__init__(node, controller, coordinators, brokers, role)
+        self.router = Router(self)
         self._quotas = ConnectionQuotas(
             inter_broker_listener(node.config),
             node.config.quota_window_num,
@@ -57,10 +67,14 @@ class BrokerServer(Broker):
         self._limits_by_address: dict[str, int] = {}
         self._tls: dict[str, TlsSettings] = {}
         """The settings of the listeners that use TLS, keyed by the name of the listener."""
-        self.listeners = [self._listener(settings, buffer) for settings in listeners_of(node.config)]
+        self.listeners = [self._listener(settings, buffer) for settings in self._settings()]
         """The listeners, in the order of the property `listeners`."""
         self.config_changed()
         self.apply_quotas()
+
+    def _settings(self) -> list[ListenerSettings]:
+        of_role = controller_listeners_of if self.role is Role.CONTROLLER else listeners_of
+        return of_role(self.node.config)
 
     def _listener(self, settings: ListenerSettings, buffer: ReceiveBuffer) -> Listener:
         node = self.node
@@ -104,7 +118,7 @@ class BrokerServer(Broker):
 
     def passwords_changed(self) -> None:
         """Use the passwords that are now in the configuration for all later logins."""
-        for listener, settings in zip(self.listeners, listeners_of(self.node.config), strict=True):
+        for listener, settings in zip(self.listeners, self._settings(), strict=True):
             if listener.authenticators is not None:
                 listener.authenticators.passwords_changed(settings.values)
 

@@ -31,6 +31,7 @@ from .config.release import Release
 from .repetitions import Repetitions
 from .security.acl import CLUSTER_NAME, Operation, ResourceType
 from .security.principal import ANONYMOUS
+from .served import Role
 
 if TYPE_CHECKING:  # imported only with SASL
     from .security.sasl.authenticator import Authenticator
@@ -103,6 +104,11 @@ class Context:
     def is_plain(self) -> bool:
         """Whether fast paths may be used, because no hook needs the messages (network/hooks.py)."""
         return self.broker.is_plain
+
+    @property
+    def is_at_controller(self) -> bool:
+        """Whether the client is connected to a listener of the controller (KIP-919)."""
+        return self.broker.role is Role.CONTROLLER
 
     @property
     def metadata(self) -> MetadataImage:

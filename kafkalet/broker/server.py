@@ -45,12 +45,13 @@ from .cluster.opening import Opening
 from .cluster.periodic_tasks import PeriodicTasks
 from .cluster.saved_contents import check_config, check_ids, id_of_directory, load_metadata, set_strays_aside
 from .config.broker_config import NODE_IDS, BrokerConfig
-from .config.listeners import ADVERTISED, LISTENERS, with_shifted_ports
+from .config.listeners import ADVERTISED, LISTENERS, ListenerSettings, controller_listeners_of, with_shifted_ports
 from .config.release import Release
 from .coordinators import Coordinators
 from .loop_host import LoopHost
 from .network.addresses import Addresses
 from .network.receiving import ReceiveBuffer
+from .served import Role
 from .watchers import Watchers
 
 if TYPE_CHECKING:  # imported when they are needed
@@ -149,8 +150,8 @@ class Server:
         self.controller = Controller(config, release, clock, MetadataImage(""))
         self.brokers: dict[int, BrokerServer] = {}
         """The running brokers, keyed by id. Their nodes are the controller's `nodes`."""
-        self.unimplemented_calls: dict[str, int] = {}
-        """The number of requests for APIs that kafkalet does not implement, keyed by API name: {"ShareFetch": 2}."""
+        self.controller_server: BrokerServer | None = None
+        """Serves the listeners of the controller, if it has any, while a controller is active."""
         self.users: dict[str, str] = {}
         """The passwords of users who can log in, as far as they are known."""
         self.refusing: set[int] = set()
@@ -165,6 +166,10 @@ class Server:
         self._brokers = brokers
         self._own = own_properties
         self._addresses = addresses
+        self._controller_addresses = Addresses(
+            controller_listeners_of(config),
+            settings_of=controller_listeners_of,
+        )
         self._data_dirs = list(data_dirs)
         self._new_topics = topics
         self._buffer = ReceiveBuffer()
@@ -192,6 +197,17 @@ class Server:
     @property
     def _directories_of_a_broker(self) -> int:
         return max(len(self._data_dirs), 1)
+
+    @property
+    def servers(self) -> list[BrokerServer]:
+        """The running brokers, and the controller if it has listeners."""
+        controller = self.controller_server
+        return [*self.brokers.values(), *([] if controller is None else [controller])]
+
+    @property
+    def listener_settings(self) -> list[ListenerSettings]:
+        """The listeners of the first broker and of the controller."""
+        return [*self._addresses.listeners, *self._controller_addresses.listeners]
 
     @property
     def has_new_topics(self) -> bool:
@@ -334,7 +350,7 @@ class Server:
         for settings in self._addresses.listeners if running else ():
             if at := [endpoint for known in running if (endpoint := known.at(settings.name)) is not None]:
                 found[settings.name] = at
-        return found
+        return found | {name: [endpoint] for name, endpoint in self.controller.endpoints.items()}
 
     def refuse_connections(self, node_id: int) -> None:
         """Refuse new connections to a broker, as if it were not running, even after it has been restarted."""
@@ -471,7 +487,6 @@ class Server:
         """
         self.refusing.clear()
         self._reopen(None)
-        self.unimplemented_calls.clear()
         if self.journal is not None:
             self.journal.clear()
 
@@ -591,6 +606,7 @@ class Server:
         """Open the log directories of the brokers, and bind their addresses. Clients are not accepted yet."""
         for node_id in self.node_ids:
             self._open_broker(node_id, loop)
+        self._open_controller(loop)
         check_ids(loaded.image, self.node_ids, store.file)
         if loaded.is_complete:
             set_strays_aside(loaded.image, self.nodes)
@@ -608,6 +624,7 @@ class Server:
         """Accept clients, and start the tasks in the background."""
         for broker in self.brokers.values():
             self._start_listening(broker, loop)
+        self._start_controller(loop)
         assert self._turns is not None
         assert self._workers is not None
         self._opening = Opening(self._turns, self._workers)
@@ -658,6 +675,23 @@ class Server:
         )
         if not self.metadata.cluster_id:
             self.metadata.cluster_id = directories.cluster_id
+        broker = self._server_of(node_id, directories, loop, Role.BROKER)
+        node, config = broker.node, broker.node.config
+        node.cordon_directories()
+        self.nodes[node_id] = node
+        self.brokers[node_id] = broker
+        if self._faults is not None:
+            self._faults.attach(node_id, broker.router)
+        self.metadata.away.pop(node_id, None)
+        self.metadata.unresponsive.discard(node_id)
+        node.endpoint = self._addresses.take(node_id, broker.listeners, config)
+        self.metadata.endpoints[node_id] = node.endpoint
+        return broker
+
+    def _server_of(
+        self, node_id: int, directories: LogDirectories, loop: asyncio.AbstractEventLoop, role: Role
+    ) -> BrokerServer:
+        """Create a broker or the controller. Its addresses are not bound yet."""
         config = self.controller.configure(node_id, self.config.for_broker(self._own_properties(node_id)))
         assert self._turns is not None
         assert self._workers is not None
@@ -674,29 +708,41 @@ class Server:
             self.watchers,
         )
         node.is_read_only = self.is_read_only
-        broker = BrokerServer(
-            node,
-            self.controller,
-            Coordinators(node, self.controller.producer_ids.take, self._coordinators_of),
-            self.brokers,
-            self._buffer,
-            self.unimplemented_calls,
-        )
-        node.cordon_directories()
-        broker.router.hooks.journal = self.journal
-        self.nodes[node_id] = node
-        self.brokers[node_id] = broker
-        if self._faults is not None:
-            self._faults.attach(node_id, broker.router)
-        self.metadata.away.pop(node_id, None)
-        self.metadata.unresponsive.discard(node_id)
-        node.endpoint = self._addresses.take(node_id, broker.listeners, config)
-        self.metadata.endpoints[node_id] = node.endpoint
-        return broker
+        coordinators = Coordinators(node, self.controller.producer_ids.take, self._coordinators_of)
+        server = BrokerServer(node, self.controller, coordinators, self.brokers, self._buffer, role)
+        server.router.hooks.journal = self.journal
+        return server
+
+    def _open_controller(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Bind the listeners of the controller, if it has any. It has no logs of its own."""
+        self.controller.voters = self.config.voters(self.first_node_id)
+        node_id = self.controller.node_id
+        if not self._controller_addresses.listeners:
+            return
+        server = self._server_of(node_id, LogDirectories([], self.loop_clock), loop, Role.CONTROLLER)
+        self._controller_addresses.count_from(node_id)
+        endpoint = self._controller_addresses.take(node_id, server.listeners, server.node.config)
+        names = [listener.name for listener in server.listeners]
+        self.controller.endpoints = {name: found for name in names if (found := endpoint.at(name)) is not None}
+        server.node.endpoint, self.controller.node, self.controller_server = endpoint, server.node, server
+
+    def _start_controller(self, loop: asyncio.AbstractEventLoop) -> None:
+        for listener in () if self.controller_server is None else self.controller_server.listeners:
+            listener.start(loop)
+
+    def _close_controller(self, *, keeps_ports: bool) -> None:
+        if self.controller_server is not None:
+            self.controller_server.close()
+            if keeps_ports:
+                self._controller_addresses.reserve(self.controller.node_id)
+            self.controller.node = self.controller_server = None
+            self.controller.endpoints = {}
 
     def _own_properties(self, node_id: int) -> dict[str, str]:
-        """Return the properties that are set for this broker only."""
+        """Return the properties that are set for this broker, or a controller with its id, only."""
         facts = {name: str(node_id) for name in NODE_IDS if name in self.config.static}
+        if node_id not in self.node_ids:
+            return facts
         step = node_id - self.first_node_id
         for name in (LISTENERS, ADVERTISED) if step else ():
             if (text := self.config.static.get(name)) is not None:
@@ -836,12 +882,15 @@ class Server:
         if not self.leadership.has_controller:
             raise ValueError("the controller is stopped already")
         self.leadership.has_controller = False
+        self._close_controller(keeps_ports=True)
 
     def start_controller(self) -> None:
         """Let a controller be active again, after `stop_controller`. It grants each broker a new session."""
         if self.leadership.has_controller:
             raise ValueError("the controller is not stopped")
         self.leadership.has_controller = True
+        self._open_controller(self.host.loop)
+        self._start_controller(self.host.loop)
         for node_id in self.node_ids:
             if node_id in self.nodes and self.leadership.reaches_controller(node_id):
                 self._reach(node_id)
@@ -939,9 +988,11 @@ class Server:
         if self._faults is not None:
             self._faults.brokers_closed()
         self.brokers.clear()
+        self._close_controller(keeps_ports=keeps_ports)
         self.controller.close()
         if not keeps_ports:
             self._addresses.release()
+            self._controller_addresses.release()
         if self._metadata_store is not None:
             self._metadata_store.remove()
             self._metadata_store = None
@@ -952,8 +1003,8 @@ class Server:
 
     def _close_sockets(self) -> None:
         """Close the sockets in a child process after a fork."""
-        for broker in self.brokers.values():
-            for listener in broker.listeners:
+        for server in self.servers:
+            for listener in server.listeners:
                 listener.close_sockets()
 
     def client_directory(self) -> str:
@@ -968,14 +1019,14 @@ class Server:
         """Create certificates unless they exist. Undo changes of users from an earlier run of the cluster."""
         if self.users != short_forms.users:
             self.users = dict(short_forms.users)
-            names = [each.name for each in self._addresses.listeners if each.protocol.has_sasl]
+            names = [each.name for each in self.listener_settings if each.protocol.has_sasl]
             self.config.static.update(short_forms.passwords_of(names))
         if not short_forms.tls or self.authority is not None:
             return
         from .security.tls.certificate_authority import CertificateAuthority
         from .security.tls.certificate_tools import take_tool
 
-        hosts = [host for each in self._addresses.listeners for host in (each.host, (each.advertised or ("",))[0])]
+        hosts = [host for each in self.listener_settings for host in (each.host, (each.advertised or ("",))[0])]
         self.authority = CertificateAuthority(self.client_directory(), hosts, take_tool())
         made = self.authority.broker_properties()
         given = {name[: name.rindex(".")] for name in self._given_tls}  # ssl.keystore, for example

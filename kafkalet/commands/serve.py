@@ -76,6 +76,7 @@ SERVE_OPTIONS = (
     Option(
         "--advertise", "[NAME=]HOST:PORT", "address that a listener advertises, e.g. behind Docker; repeatable", True
     ),
+    Option("--controller", "[ID@]HOST:PORT", "address of the controller, for admin clients that connect to it (none)"),
     Option("--brokers", "N", "number of brokers, on consecutive ports (1)"),
     Option("--topic", "NAME[:PARTITIONS[:KEY=VALUE,...]]", "create a topic if it does not exist; repeatable", True),
     Option("--feature", "NAME=LEVEL", "level of a feature in a new cluster: metadata.version=20; repeatable", True),
@@ -132,6 +133,7 @@ class Serve(NamedTuple):
     address: tuple[str, int] | None
     """The address to listen on, or None if the property `listeners` has the addresses."""
     advertise: tuple[str, int] | dict[str, tuple[str, int]] | None
+    controller: str | None
     brokers: int
     topics: list[NewTopic]
     properties: dict[str, str]
@@ -178,6 +180,7 @@ class Serve(NamedTuple):
         return cls(
             address=None if "listeners" in properties else own_address or address,
             advertise=advertise,
+            controller=last.get("controller"),
             brokers=int(last.get("brokers", 1)),
             topics=_topics(given.get("topic", [])),
             properties=properties,
@@ -372,6 +375,7 @@ def serve(options: Serve, starter: Starter) -> int:
             host=host,
             port=port,
             advertise=options.advertise,
+            controller=options.controller,
             data_dir=options.data_dirs or None,
             read_only=options.read_only,
             config=config,

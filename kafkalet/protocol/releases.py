@@ -12,6 +12,9 @@ The versions that a release *advertises* in ApiVersions differ from those that i
   checks for the old versions before it uses compression (KAFKA-18659);
 * the two client telemetry APIs are advertised only if a metrics receiver is installed (KIP-714).
 
+A controller with KRaft has listeners of its own (KIP-919), with some of these APIs and others between brokers and
+controllers.
+
 `newest` is the union of all releases: every version that any release supports.
 """
 
@@ -121,6 +124,35 @@ StreamsGroupTopologyDescriptionUpdate 4.4:0
 UnregisterController           4.4:0
 """
 
+_OF_CONTROLLERS = """\
+ControlledShutdown             3.3:3 4.0:-
+DescribeConfigs                3.7:4 4.0:1-4
+Vote                           3.3:0 3.9:1 4.0:2
+BeginQuorumEpoch               3.3:0 3.9:1
+EndQuorumEpoch                 3.3:0 3.9:1
+AlterPartition                 3.3:2 3.5:3 4.0:2-3
+Envelope                       3.3:0
+FetchSnapshot                  3.3:0 3.9:1
+DescribeCluster                3.7:1 4.0:2
+BrokerRegistration             3.3:0 3.4:1 3.7:3 3.9:4
+BrokerHeartbeat                3.3:0 3.7:1 4.3:2
+AllocateProducerIds            3.3:0
+ControllerRegistration         3.7:0
+AssignReplicasToDirs           3.7:0
+UpdateRaftVoter                3.9:0
+"""
+_ALSO_OF_CONTROLLERS = (
+    *(Api.FETCH, Api.SASL_HANDSHAKE, Api.API_VERSIONS, Api.CREATE_TOPICS, Api.DELETE_TOPICS, Api.DESCRIBE_ACLS),
+    *(Api.CREATE_ACLS, Api.DELETE_ACLS, Api.ALTER_CONFIGS, Api.SASL_AUTHENTICATE, Api.CREATE_PARTITIONS),
+    *(Api.CREATE_DELEGATION_TOKEN, Api.RENEW_DELEGATION_TOKEN, Api.EXPIRE_DELEGATION_TOKEN),
+    *(Api.DESCRIBE_DELEGATION_TOKEN, Api.ELECT_LEADERS, Api.INCREMENTAL_ALTER_CONFIGS),
+    *(Api.ALTER_PARTITION_REASSIGNMENTS, Api.LIST_PARTITION_REASSIGNMENTS, Api.ALTER_CLIENT_QUOTAS),
+    *(Api.DESCRIBE_USER_SCRAM_CREDENTIALS, Api.ALTER_USER_SCRAM_CREDENTIALS, Api.DESCRIBE_QUORUM),
+    *(Api.UPDATE_FEATURES, Api.UNREGISTER_BROKER, Api.ADD_RAFT_VOTER, Api.REMOVE_RAFT_VOTER),
+    Api.UNREGISTER_CONTROLLER,
+)
+"""The APIs that controllers with KRaft support in the same versions as brokers."""
+
 _LISTED_WITH_A_RECEIVER = (Api.GET_TELEMETRY_SUBSCRIPTIONS, Api.PUSH_TELEMETRY)
 
 
@@ -142,12 +174,30 @@ def advertised(release: str) -> Mapping[Api, Versions]:
 
 
 @cache
+def advertised_by_controllers(release: str) -> Mapping[Api, Versions]:
+    """Return the versions that the controller of a release supports and advertises, ordered by API key.
+
+    Releases before 3.3 have no such controller. Raises LookupError unless the release is one of RELEASES.
+    """
+    steps, of_brokers = _steps(_OF_CONTROLLERS), _of(release)
+    if release == NEWEST:
+        return {api: api.versions for api in Api if api in steps or api in _ALSO_OF_CONTROLLERS}
+    found = {api: _at(release, steps[api]) if api in steps else of_brokers.get(api) for api in Api}
+    is_known = RELEASES.index(release) >= RELEASES.index("3.3")
+    return {
+        api: at
+        for api, at in found.items()
+        if is_known and at is not None and (api in steps or api in _ALSO_OF_CONTROLLERS)
+    }
+
+
+@cache
 def _of(release: str) -> dict[Api, Versions]:
     if release not in RELEASES:
         raise LookupError(f"unknown Kafka release {release!r}; supported are {', '.join(RELEASES)}")
     if release == NEWEST:
         return {api: api.versions for api in Api if api.client_facing}
-    return {api: at for api, steps in _steps().items() if (at := _at(release, steps)) is not None}
+    return {api: at for api, steps in _steps(_TABLE).items() if (at := _at(release, steps)) is not None}
 
 
 def _at(release: str, steps: list[str]) -> Versions | None:
@@ -166,10 +216,10 @@ def _at(release: str, steps: list[str]) -> Versions | None:
     return now
 
 
-def _steps() -> dict[Api, list[str]]:
+def _steps(table: str) -> dict[Api, list[str]]:
     steps: dict[Api, list[str]] = {}
     changes: list[str] = []
-    for line in _TABLE.splitlines():
+    for line in table.splitlines():
         words = line.split()
         if not line.startswith(" "):
             changes = steps[BY_TITLE[words.pop(0)]] = []

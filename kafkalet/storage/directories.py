@@ -46,7 +46,10 @@ class DirectoriesRefused(Exception):
 
 
 class LogDirectories:
-    """The logs of one broker, in the directories `paths`. Directories that do not exist are created."""
+    """The logs of one broker, in the directories `paths`. Directories that do not exist are created.
+
+    A controller has no logs, and no directories.
+    """
 
     def __init__(
         self,
@@ -88,7 +91,7 @@ class LogDirectories:
             durable=durable,
             node_id=node_id,
             given_node_id=given_node_id,
-            max_open_files=max(MAX_OPEN_FILES // len(self.paths), MIN_OPEN_FILES),
+            max_open_files=max(MAX_OPEN_FILES // max(len(self.paths), 1), MIN_OPEN_FILES),
             system=system,
             check_interrupted=check_interrupted,
             on_failure=self._failed if durable else None,
@@ -108,14 +111,14 @@ class LogDirectories:
                 self.online.append(directory)
                 cluster_id = cluster_id or directory.cluster_id
             self._check()
-            if not self.online:
+            if errors and not self.online:
                 if len(errors) == 1:
                     raise errors[0]
                 raise DirectoriesRefused("none of the log directories can be used: " + "; ".join(map(explain, errors)))
         except BaseException:
             self.close(discard=True)
             raise
-        self._cluster_id = self.online[0].cluster_id
+        self._cluster_id = cluster_id or ""
         for reason in self.offline.values():
             _LOG.error("%s; this log directory is offline, and its partitions are not served", reason)
 

@@ -50,6 +50,9 @@ class Cluster(EmbeddedCluster):
     * `host` (str, "127.0.0.1"), `port` (int, 0): the address of the first broker. Port 0 picks a free port for each
       broker; otherwise, the other brokers use the ports after this one. The property `listeners` in `config` replaces
       both, and can name several listeners.
+    * `controller` (str, None): the address of the controller, for admin clients that connect to it, as in
+      `"127.0.0.1:0"`; `bootstrap_controllers` returns it. With an id, as in `"3000@127.0.0.1:0"`, the controller is
+      apart from the brokers.
     * `advertise` (address, None): the host and port that the first broker advertises to clients, as in
       `("kafka.test", 9092)`; the other brokers advertise the ports after this one. By default, brokers advertise the
       addresses on which they listen. With several listeners, it is the address of the first one, or a dict with the

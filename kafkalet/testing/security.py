@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from kafkalet.broker import arguments
-from kafkalet.broker.config.listeners import listeners_of
 from kafkalet.broker.security.scram_credentials import ScramCredential, ScramMechanism, credentials_of_user
 from kafkalet.broker.security.short_forms import ShortForms, acls_of, check_password, check_user
 
@@ -128,7 +127,7 @@ class Users:
     def _change(self, name: str, password: str | None, credentials: Mapping[_Key, ScramCredential | None]) -> None:
         """Set or remove the password of PLAIN and the credentials of SCRAM."""
         server = self._cluster._server
-        listeners = [each.name for each in listeners_of(server.config) if each.protocol.has_sasl]
+        listeners = [each.name for each in server.listener_settings if each.protocol.has_sasl]
         if not listeners:
             raise RuntimeError(
                 'no listener of the cluster uses SASL, so users cannot log in; start it with users={"alice": "secret"}'
@@ -139,7 +138,7 @@ class Users:
             server.users[name] = password
         given = ShortForms(server.users).passwords_of(listeners)
         server.config.static.update(given)
-        for broker in server.brokers.values():
-            broker.node.config.static.update(given)
-            broker.passwords_changed()
+        for each in server.servers:
+            each.node.config.static.update(given)
+            each.passwords_changed()
         server.controller.change_scram_credentials(credentials)

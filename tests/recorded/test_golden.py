@@ -13,7 +13,6 @@ import pytest
 import kafkalet
 from kafkalet.broker.config.release import Release
 from kafkalet.broker.security.short_forms import AUTHORIZER
-from kafkalet.broker.served import SERVED
 from kafkalet.clock import ManualClock
 from kafkalet_conformance.catalog import Scenario, scenarios
 from kafkalet_conformance.judging.nearest import recorded_releases
@@ -37,12 +36,6 @@ WITH_ACLS = {
     "super.users": "User:admin",
 }
 """The properties of a broker that denies by default, with the super user admin and the user user."""
-LATER_APIS = {
-    "AddRaftVoter": "the voters of the metadata log are fixed",
-    "UnregisterController": "controllers cannot be unregistered yet",
-}
-"""APIs that kafkalet does not serve, with the reason. Scenarios and cases that need one of them are skipped."""
-
 ALL = [
     pytest.param(release, scenario, id=f"{release}-{scenario.name}", marks=[pytest.mark.slow] * (release in BETWEEN))
     for release in (*RELEASES, *BETWEEN)
@@ -71,7 +64,10 @@ def target_of() -> Iterator[Callable[[str, Mapping[str, Any]], Target]]:
                 config = broker_properties(release, brokers, tokens=tokens, faults=faults, tiered=tiered)
                 config |= WITH_ACLS if acl else {}
                 racks = RACKS if faults else None
-                made = kafkalet.Cluster(brokers, version=release, config=config, clock=clock, racks=racks)
+                at = None if acl else "127.0.0.1:0"
+                made = kafkalet.Cluster(
+                    brokers, version=release, config=config, clock=clock, racks=racks, controller=at
+                )
                 bootstrap = stack.enter_context(made).bootstrap_servers.partition(",")[0]
                 legacy = Release.of(release).honors_message_format
                 targets[place] = Target(bootstrap, acl, legacy, clock, tokens=tokens, tiered=tiered)
@@ -120,30 +116,16 @@ def wrong(cases: list[CaseResult]) -> list[str]:
     ]
 
 
-def needs_later_api(case: CaseResult) -> bool:
-    """Return whether a case was not compared because kafkalet does not serve an API that it, or its group, needs."""
-    return case.outcome is Outcome.NOT_SERVED and case.reason.partition(" ")[0] in LATER_APIS
-
-
 @pytest.mark.parametrize(("release", "scenario"), ALL)
 def test_responses_equal_those_of_apache_kafka(
     release: str, scenario: Scenario, target_of: Callable[[str, Mapping[str, Any]], Target]
 ) -> None:
-    if later := LATER_APIS.keys() & scenario.needs.keys():
-        pytest.skip(LATER_APIS[min(later)])
     target = target_of(release, scenario.needs)
     if lacking := target.lacks(scenario.needs):
         pytest.fail(f"the broker of release {release} does not support {lacking}")
     replayed = replay(load(scenario.name), release, target)
     assert replayed
-    cases = [case for case in replayed if not needs_later_api(case)]
-    if not cases:
-        pytest.skip(LATER_APIS[replayed[0].reason.partition(" ")[0]])
-    assert wrong(cases) == []
-
-
-def test_apis_whose_scenarios_are_skipped_are_not_served() -> None:
-    assert [api.title for api in SERVED if api.title in LATER_APIS] == []
+    assert wrong(replayed) == []
 
 
 def test_served_process_returns_the_recorded_responses() -> None:

@@ -9,7 +9,7 @@ kafka.network: SocketServer
 kafka.server: AclApis ApiVersionManager AuthHelper AutoTopicCreationManager CachedPartition ConfigHelper ControllerApis
   ControllerConfigurationValidator ControllerMutationQuotaManager DelayedFetch DelayedRemoteFetch DelegationTokenManager
   DynamicBrokerConfig FetchManager FetchSession FetchSessionCache ForwardingManager IncrementalFetchContext KafkaApis
-  ReplicaManager ZkAdminManager
+  ControllerRegistrationManager ReplicaManager ZkAdminManager
 kafka.server.handlers: DescribeTopicPartitionsRequestHandler
 kafka.server.metadata: KRaftMetadataCache
 kafka.server.share: DelayedShareFetch SharePartition SharePartitionManager
@@ -41,7 +41,7 @@ org.apache.kafka.coordinator.share: ShareCoordinatorService ShareCoordinatorShar
 org.apache.kafka.image: ScramImage
 org.apache.kafka.metadata.authorizer: StandardAuthorizer StandardAuthorizerData
 org.apache.kafka.raft: KafkaRaftClient
-org.apache.kafka.server: ClientMetricsManager
+org.apache.kafka.server: ClientMetricsManager SimpleApiVersionManager
 org.apache.kafka.server.authorizer: Authorizer
 org.apache.kafka.server.config: DelegationTokenManagerConfigs QuotaConfig
 org.apache.kafka.server.log.remote.metadata.storage: TopicBasedRemoteLogMetadataManager

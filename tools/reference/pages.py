@@ -30,7 +30,6 @@ BLOCKS: dict[str, Callable[..., str]] = {
     "releases": releases.names,
     "differences": releases.differences,
     "served": releases.served,
-    "not-served": releases.not_served,
     "spark-options": spark_options.table,
     "states": states.states,
     "rules": rules.table,

@@ -24,11 +24,6 @@ def served() -> str:
     return "\n".join(["| API | key | versions |", "| --- | ---: | --- |", *rows])
 
 
-def not_served() -> str:
-    """Return the list of other APIs that clients use."""
-    return ", ".join(sorted(api.title for api in Api if api.client_facing and api not in SERVED)) + "."
-
-
 def _versions(api: Api) -> str:
     """Return the versions of an API in release `newest`, for example `0-5`, or `0` for a single one."""
     first, _, last = str(api.versions).partition("-")

@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any, Protocol
 
 from kafkalet.client_security import PLAINTEXT, Security
@@ -29,6 +30,13 @@ class Brokers(Protocol):
     def cut_off(self, node_id: int, *peers: str) -> None: ...
 
     def reconnect(self, node_id: int) -> None: ...
+
+
+PARTS = {
+    "faults": ("brokers", "brokers that can be stopped"),
+    "controller": ("controller", "a listener of the controller"),
+}
+"""The needs that the attributes of a target meet, unless they are None, and how to describe them."""
 
 
 class Target:
@@ -80,7 +88,23 @@ class Target:
         if name.startswith("anonymous"):
             user = None
         host, port = (self.host, self.port) if node_id is None else self.addresses[node_id]
+        if name.startswith("controller"):
+            assert self.controller is not None, "the scenario needs a controller"
+            (host, port), user = self.controller, None
         return Connection(host, port, user, deadline=deadline, security=self.security)
+
+    @cached_property
+    def controller(self) -> tuple[str, int] | None:
+        """The address of the controller, if it has a listener, and the broker says so (DescribeQuorum v2)."""
+        if self.versions.get(APIS["DescribeQuorum"], (0, 0))[1] < 2 or self.acl:
+            return None
+        connection = self.connect()
+        try:
+            asked = {"topic_name": "__cluster_metadata", "partitions": [{"partition_index": 0}]}
+            nodes = connection.ask("DescribeQuorum", 2, {"topics": [asked]})["nodes"]
+        finally:
+            connection.close()
+        return next(((at["host"], at["port"]) for node in nodes for at in node["listeners"]), None)
 
     def connect_to_one(self, addresses: list[tuple[str, int]], deadline: float) -> tuple[Connection, Any]:
         """Connect to the first of the addresses that responds to ApiVersions. It becomes the bootstrap address. Return
@@ -122,9 +146,9 @@ class Target:
             if need in ("acl", "legacy", "tokens", "tiered"):
                 if bool(value) != getattr(self, need):
                     return need
-            elif need == "faults":
-                if self.brokers is None:
-                    return "brokers that can be stopped"
+            elif need in PARTS:
+                if getattr(self, PARTS[need][0]) is None:
+                    return PARTS[need][1]
             elif need == "brokers":
                 if value != len(self.nodes):
                     return f"a cluster of {value} brokers"

@@ -5,7 +5,7 @@ Properties that the request leaves out revert to their defaults.
 Source: kafka.server.ConfigAdminManager.preprocess, ConfigurationControlManager.legacyAlterConfigResource.
 """
 
-from kafkalet.broker.apis.parts.config_changes import ResourceType, change
+from kafkalet.broker.apis.parts.config_changes import ResourceType, change, distinct
 from kafkalet.broker.context import Context
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
@@ -15,15 +15,15 @@ Answer = AlterConfigsResponse.Resource
 
 
 def handle(request: AlterConfigsRequest, context: Context) -> AlterConfigsResponse:
-    named = [(resource.resource_type, resource.resource_name) for resource in request.resources]
+    resources, twice = distinct(request.resources)
     answers = []
     with context.controller.changes.begin():
-        for resource, name in zip(request.resources, named, strict=True):
+        for resource in resources if context.is_at_controller else request.resources:
             answer = Answer(
                 error_message=None, resource_type=resource.resource_type, resource_name=resource.resource_name
             )
             try:
-                if named.count(name) > 1:
+                if (resource.resource_type, resource.resource_name) in twice:
                     raise KafkaError(Code.INVALID_REQUEST, "Each resource must appear at most once.")
                 _replace(resource, context, request.validate_only)
             except KafkaError as error:
@@ -36,13 +36,13 @@ def _replace(resource: Resource, context: Context, validate_only: bool) -> None:
     texts: dict[str, str] = {}
     nulls = []
     for config in resource.configs:
-        if config.name in texts or config.name in nulls:
+        if (config.name in texts or config.name in nulls) and not context.is_at_controller:
             raise KafkaError(Code.INVALID_REQUEST, "Error due to duplicate config keys")
         if config.value is None:
             nulls.append(config.name)
         else:
             texts[config.name] = config.value
-    if nulls:
+    if nulls and not context.is_at_controller:
         raise KafkaError(Code.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}")
     if resource.resource_type == ResourceType.BROKER_LOGGER:  # only IncrementalAlterConfigs supports loggers (KIP-412)
         raise KafkaError(Code.INVALID_REQUEST, f"Unknown resource type {resource.resource_type}")

@@ -17,7 +17,6 @@ from kafkalet.broker.cluster.features import Features
 from kafkalet.broker.context import Context
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from kafkalet.protocol.releases import advertised
 
 _LEGAL_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 _NO_NODE = -1
@@ -31,8 +30,7 @@ def handle(request: ApiVersionsRequest, context: Context) -> ApiVersionsResponse
         error_code=Code.NONE,
         api_keys=[
             ApiVersionsResponse.ApiVersion(api_key=api, min_version=lowest, max_version=highest)
-            for api, (lowest, highest) in advertised(context.release.name).items()
-            if api in context.broker.api_versions
+            for api, (lowest, highest) in context.broker.role.advertised(context.release.name).items()
         ],
     )
     if context.version >= 3:
@@ -54,6 +52,8 @@ def _refusal(request: ApiVersionsRequest, context: Context) -> Code:
         return Code.INVALID_REQUEST
     if (request.cluster_id is None) != (request.node_id == _NO_NODE):
         return Code.INVALID_REQUEST
+    if context.is_at_controller:  # it checks neither id
+        return Code.NONE
     if request.cluster_id is not None and (
         request.cluster_id != context.metadata.cluster_id or request.node_id != context.node.node_id
     ):

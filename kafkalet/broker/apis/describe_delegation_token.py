@@ -20,6 +20,8 @@ Token = DescribeDelegationTokenResponse.Token
 
 
 def handle(request: DescribeDelegationTokenRequest, context: Context) -> DescribeDelegationTokenResponse:
+    if context.is_at_controller:  # it advertises this API, but has no handler
+        raise KafkaError(Code.UNKNOWN_SERVER_ERROR)
     if not context.may_request_tokens:
         raise KafkaError(Code.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)
     tokens = context.controller.delegation_tokens

@@ -3,9 +3,9 @@
 v1  adds the times of the last fetch and of the last caught-up fetch (KIP-836)
 v2  adds directory ids and endpoints (KIP-853)
 
-All brokers here share one metadata image instead of a replicated log. Every broker is reported as a voter that has
-caught up, and the controller as the leader. The reported log end offset is the epoch of the finalized features in
-ApiVersions.
+All brokers here share one metadata image instead of a replicated log. The controller is the leader. The other voters,
+if `controller.quorum.voters` names some, and the brokers that are not voters have caught up. The log end offset
+is the epoch of the finalized features in ApiVersions.
 
 Source: org.apache.kafka.raft.KafkaRaftClient.handleDescribeQuorumRequest, DescribeQuorumRequest.
 """
@@ -38,19 +38,26 @@ def handle(request: DescribeQuorumRequest, context: Context) -> DescribeQuorumRe
     metadata = context.metadata
     end = max(Features(context.release, metadata).epoch, 0)
     now_ms = context.clock.now_ms()
-    voters = [
+    leader_id, voters = context.controller.node_id, context.controller.voters
+    replicas = [
         Replica(replica_id=node_id, log_end_offset=end, last_fetch_timestamp=now_ms, last_caught_up_timestamp=now_ms)
-        for node_id in sorted(metadata.endpoints)
+        for node_id in (*voters, *sorted(metadata.endpoints.keys() - set(voters)))
     ]
     quorum = Answer(
         partition_index=0,
-        leader_id=metadata.controller_id,
+        leader_id=leader_id,
         leader_epoch=EPOCH,
         high_watermark=end,
-        current_voters=voters,
-        observers=[],
+        current_voters=replicas[: len(voters)],
+        observers=replicas[len(voters) :],
     )
-    return DescribeQuorumResponse(topics=[Topic(topic_name=METADATA_TOPIC, partitions=[quorum])], nodes=_nodes(context))
+    listeners = [
+        Node.Listener(name=name, host=at.host, port=at.port) for name, at in context.controller.endpoints.items()
+    ]
+    return DescribeQuorumResponse(
+        topics=[Topic(topic_name=METADATA_TOPIC, partitions=[quorum])],
+        nodes=[Node(node_id=leader_id, listeners=listeners)],
+    )
 
 
 def _unknown(index: int) -> Answer:
@@ -64,10 +71,3 @@ def _unknown(index: int) -> Answer:
         current_voters=[],
         observers=[],
     )
-
-
-def _nodes(context: Context) -> list[Node]:
-    return [
-        Node(node_id=node.node_id, listeners=[Node.Listener(name="CONTROLLER", host=node.host, port=node.port)])
-        for node in context.endpoints().values()
-    ]

@@ -1,8 +1,8 @@
 """IncrementalAlterConfigs v0-1: change individual configuration values of resources (KIP-339).
 
 Properties can be set or deleted; list properties can also be appended to or subtracted from. Each resource is changed
-independently and atomically. A resource that is listed twice is refused both times; releases before 3.2
-use its last entry.
+independently and atomically. A resource that is listed twice is refused both times, by the controller once; releases
+before 3.2 use its last entry. The controller itself also accepts null, and a property twice.
 
 Source: kafka.server.ConfigAdminManager.preprocess, ConfigurationControlManager.incrementalAlterConfigResource.
 """
@@ -10,7 +10,7 @@ Source: kafka.server.ConfigAdminManager.preprocess, ConfigurationControlManager.
 from collections.abc import Mapping
 from enum import IntEnum
 
-from kafkalet.broker.apis.parts.config_changes import ResourceType, change
+from kafkalet.broker.apis.parts.config_changes import ResourceType, change, distinct
 from kafkalet.broker.config.catalog import known_property
 from kafkalet.broker.context import Context
 from kafkalet.properties import Property, Type
@@ -35,18 +35,20 @@ class Operation(IntEnum):
 
 
 def handle(request: IncrementalAlterConfigsRequest, context: Context) -> IncrementalAlterConfigsResponse:
-    resources = request.resources
-    if not context.release.checks_resources_to_alter:  # duplicates are allowed; the last one wins
-        resources = list({(one.resource_type, one.resource_name): one for one in resources}.values())
-    named = [(resource.resource_type, resource.resource_name) for resource in resources]
+    resources, twice = distinct(request.resources)
+    if context.release.checks_resources_to_alter and not context.is_at_controller:
+        resources = request.resources
     answers = []
     with context.controller.changes.begin():
-        for resource, name in zip(resources, named, strict=True):
+        for resource in resources:
             answer = Answer(
                 error_message=None, resource_type=resource.resource_type, resource_name=resource.resource_name
             )
             try:
-                if named.count(name) > 1:
+                if (
+                    resource.resource_type,
+                    resource.resource_name,
+                ) in twice and context.release.checks_resources_to_alter:
                     raise KafkaError(Code.INVALID_REQUEST, "Each resource must appear at most once.")
                 _change(resource, context, request.validate_only)
             except KafkaError as error:
@@ -57,10 +59,10 @@ def handle(request: IncrementalAlterConfigsRequest, context: Context) -> Increme
 
 def _change(resource: Resource, context: Context, validate_only: bool) -> None:
     names = [config.name for config in resource.configs]
-    if len(set(names)) < len(names):
+    if len(set(names)) < len(names) and not context.is_at_controller:
         raise KafkaError(Code.INVALID_REQUEST, "Error due to duplicate config keys")
     nulls = [c.name for c in resource.configs if c.value is None and c.config_operation != Operation.DELETE]
-    if nulls:
+    if nulls and not context.is_at_controller:
         raise KafkaError(Code.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}")
     if resource.resource_type == ResourceType.TOPIC and not (
         resource.resource_name or context.release.runs_without_zookeeper
@@ -89,9 +91,9 @@ class _Topic:
 
     def apply(self, config: Config, texts: dict[str, str]) -> None:
         name, value = config.name, config.value or ""
-        if config.config_operation == Operation.SET:
+        if config.config_operation == Operation.SET and config.value is not None:
             texts[name] = value
-        elif config.config_operation == Operation.DELETE:
+        elif config.config_operation in (Operation.SET, Operation.DELETE):
             texts.pop(name, None)
         else:
             words = [word for word in self.list_of(config, texts).split(",") if word]

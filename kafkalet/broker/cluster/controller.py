@@ -27,7 +27,7 @@ from kafkalet.tasks.task import in_thread, until
 
 from .changes import Change, Changes
 from .leadership import Leadership
-from .metadata import MetadataImage, PartitionState, TopicState, new_topic_id
+from .metadata import Endpoint, MetadataImage, PartitionState, TopicState, new_topic_id
 from .metadata_store import MetadataStore
 from .new_topics import NewTopic, check_name, place_topic
 from .node import Node
@@ -80,6 +80,12 @@ class Controller:
         self.metadata = metadata
         self.nodes: dict[int, Node] = Noting(metadata.revision)
         """The running brokers, keyed by node id."""
+        self.voters = [1]
+        """The ids of the controllers: that of the first broker, unless they are apart from the brokers."""
+        self.endpoints: dict[str, Endpoint] = {}
+        """The addresses of the controller's listeners, keyed by the name of the listener."""
+        self.node: Node | None = None
+        """The node of the controller, if it has a listener."""
         self.watchers = watchers or Watchers()
         """The threads that wait for a change."""
         self.logs_added: Callable[[], None] = lambda: None
@@ -100,6 +106,11 @@ class Controller:
         self._waiting_for_save: list[_Turn] | None = None
         """The requests that wait until a save in another thread has ended; None if there is none."""
         self._delegation_tokens = self._new_tokens() if self.are_tokens_configured else None
+
+    @property
+    def node_id(self) -> int:
+        """The id of the active controller. The other voters exist only by name."""
+        return self.voters[0]
 
     # Topics
 
@@ -481,11 +492,16 @@ class Controller:
         """Apply the broker properties stored in the metadata to all brokers and logs."""
         self.config.reconfigure(self.metadata.broker_config.get(None, {}), {})
         for node in self.nodes.values():
-            self.configure(node.node_id, node.config)
+            self._reconfigure_node(node)
             node.cordon_directories()
-            node.observer.config_changed()
+        if self.node is not None:
+            self._reconfigure_node(self.node)
         for topic in self.metadata.topics.values():
             self.reconfigure(topic)
+
+    def _reconfigure_node(self, node: Node) -> None:
+        self.configure(node.node_id, node.config)
+        node.observer.config_changed()
 
     def _eligible_below(self, topic: TopicState) -> int:
         """Return min.insync.replicas of a topic, or 0 if eligible leader replicas are disabled (KIP-966)."""

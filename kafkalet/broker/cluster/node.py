@@ -54,6 +54,9 @@ class Observer(Protocol):
     def partitions_deleted(self, topic: str, partitions: Collection[int]) -> None:
         """Called when these partitions of a topic have been deleted."""
 
+    def check_reconfiguration(self, after: BrokerConfig) -> None:
+        """Raise InvalidProperty if a part of the broker cannot apply a change of the configuration."""
+
     def config_changed(self) -> None:
         """Called when the configuration of the node has changed."""
 

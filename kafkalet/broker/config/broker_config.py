@@ -36,6 +36,7 @@ from .release import Release
 
 _LOG = logging.getLogger(__name__)
 
+VOTERS = "controller.quorum.voters"
 NODE_IDS = ("node.id", "broker.id")
 """The property with the broker id, in KRaft releases and with ZooKeeper. kafkalet always accepts both names."""
 DEFAULT_NODE_ID = 1
@@ -118,6 +119,20 @@ class BrokerConfig(BrokerProperties):
         if not self.release.sets_min_isr_cluster_wide:
             return {}
         return {"min.insync.replicas": self.static.get("min.insync.replicas", "1")}
+
+    def voters(self, first_node_id: int) -> list[int]:
+        """Return the ids in `controller.quorum.voters`, or that of the first broker. The first one is the controller.
+
+        Raises InvalidProperty.
+        """
+        found = []
+        for voter in filter(None, map(str.strip, self.static.get(VOTERS, "").split(","))):
+            text, at, _ = voter.partition("@")
+            node_id = whole_number(text)
+            if not at or node_id is None or node_id < 0:
+                raise InvalidProperty(VOTERS, voter, "expected ID@HOST:PORT, as in 3000@localhost:9093")
+            found.append(node_id)
+        return found or [first_node_id]
 
     def first_node_id(self, brokers: int = 1) -> int:
         """Return the lowest id in a cluster of `brokers` brokers: node.id, broker.id or 1. Raises InvalidProperty."""

@@ -5,7 +5,7 @@
     listener.security.protocol.map=INSIDE:PLAINTEXT,OUTSIDE:SASL_SSL
     listener.name.outside.ssl.keystore.location=/etc/kafka/outside.pem
 
-Listeners of a KRaft controller are accepted in the properties, but not opened.
+Listeners in `controller.listener.names` are those of the controller (KIP-919).
 
 Kafka requires that the inter-broker listener, by default PLAINTEXT, is advertised. Here, brokers do not connect to each
 other, so this is required only if the inter-broker listener is configured.
@@ -14,13 +14,13 @@ Source: kafka.server.KafkaConfig.validateValues, org.apache.kafka.network.Socket
 kafka.utils.CoreUtils.listenerListToEndPoints.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import Enum
 from typing import NamedTuple
 
 from kafkalet.properties import InvalidProperty
 
-from .broker_config import BrokerConfig
+from .broker_config import VOTERS, BrokerConfig
 
 LISTENERS = "listeners"
 ADVERTISED = "advertised.listeners"
@@ -77,6 +77,18 @@ def listeners_of(config: BrokerConfig) -> list[ListenerSettings]:
     static = config.static
     if LISTENERS not in static and ADVERTISED not in static:
         return [ListenerSettings("PLAINTEXT", SecurityProtocol.PLAINTEXT, values_of(config, "PLAINTEXT"))]
+    controllers = controller_names(config)
+    return [settings for settings in _listed(config) if settings.name not in controllers]
+
+
+def controller_listeners_of(config: BrokerConfig) -> list[ListenerSettings]:
+    """Return the listeners of the controller, in the order of the property `listeners`. Raises InvalidProperty."""
+    controllers = controller_names(config) if LISTENERS in config.static else ()
+    return [settings for settings in _listed(config) if settings.name in controllers] if controllers else []
+
+
+def _listed(config: BrokerConfig) -> list[ListenerSettings]:
+    static = config.static
     listed = static.get(LISTENERS, "PLAINTEXT://:0")
     controllers = controller_names(config)
     protocols = _protocols(config, listed, controllers)
@@ -85,8 +97,9 @@ def listeners_of(config: BrokerConfig) -> list[ListenerSettings]:
     advertised = endpoints
     if (text := static.get(ADVERTISED)) is not None:
         advertised = _endpoints(ADVERTISED, text, protocols)
-    named = {name: (host, port) for name, host, port in advertised if name not in controllers}
-    _check_names(config, [name for name, _, _ in endpoints], named, protocols)
+    named = {name: (host, port) for name, host, port in advertised}
+    of_brokers = {name: named[name] for name in named if name not in controllers}
+    _check_names(config, [name for name, _, _ in endpoints], of_brokers, protocols)
     return [
         ListenerSettings(
             name,
@@ -95,10 +108,9 @@ def listeners_of(config: BrokerConfig) -> list[ListenerSettings]:
             host,
             port,
             named.get(name) if ADVERTISED in static else None,
-            name in named,
+            name in named or name in controllers,
         )
         for name, host, port in endpoints
-        if name not in controllers
     ]
 
 
@@ -137,6 +149,26 @@ def controller_names(config: BrokerConfig) -> tuple[str, ...]:
     return tuple(word.strip().upper() for word in config.static.get(CONTROLLER_NAMES, "").split(",") if word.strip())
 
 
+def with_controller(
+    given: Mapping[str, str], controller: str, protocol: SecurityProtocol, address: Address
+) -> dict[str, str]:
+    """Return the properties with a listener CONTROLLER at `[ID@]HOST:PORT`, as in `controller.quorum.voters`.
+
+    `protocol` is its security protocol. `address` is that of the brokers, unless the property `listeners` has it.
+    """
+    host = f"[{address[0]}]" if ":" in address[0] else address[0]
+    _, at, place = controller.rpartition("@")
+    listeners = given.get(LISTENERS, f"{protocol.value}://{host}:{address[1]}")
+    protocols = given.get(PROTOCOL_MAP, ",".join(f"{each.value}:{each.value}" for each in SecurityProtocol))
+    return {
+        **given,
+        LISTENERS: f"{listeners},CONTROLLER://{place}",
+        PROTOCOL_MAP: f"{protocols},CONTROLLER:{protocol.value}",
+        CONTROLLER_NAMES: "CONTROLLER",
+        **({VOTERS: controller} if at else {}),
+    }
+
+
 def with_shifted_ports(text: str, step: int) -> str:
     """Return the value of `listeners` or `advertised.listeners` for the broker that is `step` ids after the first.
 
@@ -149,13 +181,16 @@ def with_shifted_ports(text: str, step: int) -> str:
     return ",".join(moved)
 
 
-def check_ports(listeners: Iterable[ListenerSettings], brokers: int) -> None:
+def check_ports(
+    listeners: Iterable[ListenerSettings], brokers: int, controllers: Collection[ListenerSettings] = ()
+) -> None:
     """Raise InvalidProperty if two listeners would share a port, because each further broker uses the next port."""
     used: dict[tuple[str, int], str] = {}
-    for listener in listeners:
-        for step in range(brokers if listener.port else 0):
+    for listener in (*listeners, *controllers):
+        of_controller = listener in controllers
+        for step in range((1 if of_controller else brokers) if listener.port else 0):
             port = listener.port + step
-            place = f"{listener.name} of broker {step + 1}"
+            place = listener.name if of_controller else f"{listener.name} of broker {step + 1}"
             if port > 65535:
                 text = f"{place} would listen on port {port}; a port is at most 65535"
                 raise InvalidProperty(LISTENERS, str(listener.port), text)

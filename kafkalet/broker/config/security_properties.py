@@ -40,7 +40,10 @@ control.plane.listener.name STRING null effective 0-4.0
     Listener for requests of the controller. It serves clients as any other listener does.
 controller.listener.names STRING null effective 3.0-4.1
 controller.listener.names LIST null effective 4.1+
-    Listeners of the KRaft controller. They are not opened.
+    Listeners of the controller, for admin clients with `bootstrap.controllers`.
+controller.quorum.voters LIST '' effective 3.0+
+    Controllers, as ID@HOST:PORT. The first is active, and apart from the brokers unless one has its id. The others
+    exist only by name. By default, the first broker is the controller.
 early.start.listeners STRING null 3.0-4.1
 early.start.listeners LIST null 4.1+
     Listeners that start before the authorizer has loaded its ACLs.

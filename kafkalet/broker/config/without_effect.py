@@ -31,7 +31,6 @@ controller.quorum.fetch.snapshot.max.bytes         INT      1048576  4.1+
 controller.quorum.fetch.timeout.ms                 INT      2000     3.0+
 controller.quorum.request.timeout.ms               INT      2000     3.0+
 controller.quorum.retry.backoff.ms                 INT      20       3.0+
-controller.quorum.voters                           LIST     ''       3.0+
 controller.socket.timeout.ms                       INT      30000
 create.topic.policy.class.name                     CLASS    null
 eligible.leader.replicas.enable                    BOOLEAN  false    3.0-4.0

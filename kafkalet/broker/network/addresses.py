@@ -5,7 +5,7 @@ if a port is 0, on free ports. The ports of a stopped broker stay reserved, and 
 is restarted.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from kafkalet.broker.cluster.metadata import Endpoint
 from kafkalet.broker.config.broker_config import BrokerConfig
@@ -36,10 +36,18 @@ class Addresses:
 
     listeners      the listeners of the first broker
     first_node_id  id of the first broker; the ids are consecutive
+    settings_of    returns the listeners in a configuration
     """
 
-    def __init__(self, listeners: Sequence[ListenerSettings], *, first_node_id: int = 1) -> None:
+    def __init__(
+        self,
+        listeners: Sequence[ListenerSettings],
+        *,
+        first_node_id: int = 1,
+        settings_of: Callable[[BrokerConfig], Sequence[ListenerSettings]] = listeners_of,
+    ) -> None:
         self._first_node_id = first_node_id
+        self._settings_of = settings_of
         self.listeners = listeners
         self.ports: dict[int, list[int]] = {}
         """The ports of each broker, whether it is running or stopped, in the order of its listeners."""
@@ -56,7 +64,7 @@ class Addresses:
         before = self.ports.get(node_id)
         ports: list[int] = []
         advertised: dict[str, tuple[str, int]] = {}
-        of_broker = listeners_of(config)
+        of_broker = self._settings_of(config)
         for place, (settings, own, listener) in enumerate(zip(self.listeners, of_broker, listeners, strict=True)):
             wanted = settings.port + step if settings.port else 0
             if before is not None:

@@ -39,7 +39,7 @@ from kafkalet.broker.client import Client, CloseConnection
 from kafkalet.broker.cluster.leadership import CONTROLLER
 from kafkalet.broker.context import Context
 from kafkalet.broker.quoting import shown
-from kafkalet.broker.served import CHANGING, FORWARDED, SERVED, read_only_error
+from kafkalet.broker.served import CHANGING, FORWARDED, read_only_error
 from kafkalet.protocol.api import BY_KEY, Api
 from kafkalet.protocol.errors import Code, DecodeError, EncodeError, KafkaError
 from kafkalet.protocol.frame import response_head
@@ -147,12 +147,10 @@ class Route:
 
 
 class Router:
-    """Serves the requests of one broker."""
+    """Serves the requests of one broker, or of the controller."""
 
-    def __init__(self, broker: Broker, unimplemented_calls: dict[str, int] | None = None) -> None:
+    def __init__(self, broker: Broker) -> None:
         self.broker = broker
-        self.unimplemented_calls = {} if unimplemented_calls is None else unimplemented_calls
-        """The number of calls to each unimplemented API, keyed by its name. Routers may share this dictionary."""
         self.recorder: Journal | None = None
         """The journal if connections call it for each turn; None if there is no journal, or if `route` calls it."""
         self.route: Serve
@@ -377,8 +375,6 @@ class Router:
             raise CloseConnection(f"unknown API key {key}")
         served = self.broker.api_versions.get(api)
         if served is None:
-            if api.client_facing and api not in SERVED:
-                self._report_unimplemented(api)
             raise CloseConnection(f"{api} is not served")
         lowest, highest = served
         if not lowest <= version <= highest:
@@ -424,12 +420,6 @@ class Router:
 
     def _start(self, work: Coroutine[Any, Any, Any]) -> Any:
         return start(work, self.broker.node.turns, self.broker.node.workers, self._working)
-
-    def _report_unimplemented(self, api: Api) -> None:
-        """Count a call of an API that is not implemented, and log the first one."""
-        calls = self.unimplemented_calls[str(api)] = self.unimplemented_calls.get(str(api), 0) + 1
-        if calls == 1:
-            _LOG.error("%s (API %d) IS NOT IMPLEMENTED by kafkalet: a client that needs it will not work", api, api)
 
 
 def _refuse(request: Request, context: Context, error: KafkaError) -> Response | None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kafkalet.broker import arguments
 from kafkalet.broker.config.broker_config import BrokerConfig
-from kafkalet.broker.config.listeners import listeners_of, prefix_of
+from kafkalet.broker.config.listeners import controller_listeners_of, listeners_of, prefix_of
 from kafkalet.jaas import PASSWORD_MECHANISMS, login_module_text
 
 from .acl import Acl
@@ -99,7 +99,7 @@ class ShortForms(NamedTuple):
         if self.default_protocol != "PLAINTEXT":
             properties["listeners"] = f"{self.default_protocol}://{f'[{host}]' if ':' in host else host}:{port}"
         config = BrokerConfig({**properties, **given}, release)
-        listeners = listeners_of(config)
+        listeners = listeners_of(config) + controller_listeners_of(config)
         self.check_protocols(listener.protocol.name for listener in listeners)
         names = [listener.name for listener in listeners if listener.protocol.has_sasl]
         passwords = self.passwords_of(names) if self.users else {}

@@ -13,7 +13,7 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.build import build_batch
 from kafkalet.protocol.records.record import Record
 from kafkalet.storage.identity import IdentityRefused
-from kafkalet_conformance.playing.connection import Closed, Connection
+from kafkalet_conformance.playing.connection import Connection
 
 
 def batch(*values: bytes) -> bytearray:
@@ -186,16 +186,6 @@ def test_topic_can_have_replicas_on_stopped_broker() -> None:
         assert cluster._server.metadata.topics["t"].partitions[0].isr == [1, 2]
         assert cluster._server.nodes[2].partitions["t", 0].log.log_end_offset == 1
         assert sorted(cluster._server.metadata.topics["u"].partitions[0].isr) == [1, 2, 3]
-
-
-def test_requests_of_unimplemented_apis_are_counted() -> None:
-    with kafkalet.Cluster(2) as cluster:
-        wire = Wire(cluster)
-        for node_id in (1, 2, 1):
-            with pytest.raises(Closed):
-                wire.ask(node_id, "UnregisterController", 0, {"controller_id": 1})
-            wire.forget(node_id)
-        assert cluster._server.unimplemented_calls == {"UnregisterController": 3}
 
 
 def test_brokers_in_one_process_are_independent() -> None:

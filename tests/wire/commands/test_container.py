@@ -248,7 +248,9 @@ def test_module_of_testcontainers_starts_the_broker(image: Image, path: str, wai
         copied.chmod(0o777)
         copied.rename(target)
         ready, words = printed(process)
-    assert ready == "kafkalet ready bootstrap=localhost:32768 BROKER=0a1b2c3d4e5f:9093\n"
+    ready, _, controller = ready.partition(" CONTROLLER=")
+    assert ready == "kafkalet ready bootstrap=localhost:32768 BROKER=0a1b2c3d4e5f:9093"
+    assert controller
     assert [re.fullmatch(pattern, words.rstrip("\n")) is not None for pattern in WAITED_FOR] == [True, True, True]
 
 
@@ -256,7 +258,7 @@ def test_container_serves_clients_and_stops_on_a_signal(image: Image) -> None:
     environment = TESTCONTAINERS | {"KAFKA_NUM_PARTITIONS": "7"}
     with image.running("--topic", "orders", environment=environment) as process:
         ready, _ = printed(process)
-        found = re.fullmatch(r"kafkalet ready bootstrap=(\S+):(\d+) BROKER=\S+\n", ready)
+        found = re.fullmatch(r"kafkalet ready bootstrap=(\S+):(\d+) BROKER=\S+ CONTROLLER=\S+\n", ready)
         assert found is not None, ready
         connection = Connection(found[1], int(found[2]))
         metadata = connection.ask("Metadata", 9, {"topics": [{"name": "orders"}]})

@@ -3,12 +3,16 @@
 Both APIs express a change as an `Edit`, a function from the old properties of a resource to the new ones. All checks
 run before anything is changed, and changes take effect immediately.
 
+A broker changes only its own properties, the controller those of each node. Kafka's controller accepts every value for
+a broker, which the broker may then ignore; here, it makes the same checks as the broker.
+
 Source: kafka.server.ConfigAdminManager for the checks in the broker, and ConfigurationControlManager for the subsequent
 checks in the controller.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import IntEnum
+from typing import TypeVar
 
 from kafkalet.broker.cluster.controller import MIN_ISR
 from kafkalet.broker.cluster.features import CORDONED_SINCE, ELIGIBLE_LEADERS
@@ -21,7 +25,13 @@ from kafkalet.broker.security.acl import Operation
 from kafkalet.broker.security.acl import ResourceType as SecuredResource
 from kafkalet.properties import InvalidProperty, whole_number
 from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.alter_configs import AlterConfigsRequest
+from kafkalet.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from kafkalet.storage.config import UnknownProperty, check
+
+CORDONED = "cordoned.log.dirs"
+
+R = TypeVar("R", AlterConfigsRequest.Resource, IncrementalAlterConfigsRequest.Resource)
 
 Edit = Callable[[Mapping[str, str]], dict[str, str]]
 """A function that takes the old properties of a resource and returns the new ones. May raise KafkaError."""
@@ -60,7 +70,14 @@ def change(
     elif resource_type == ResourceType.GROUP and context.release.configures_groups:
         _change_group(context, name, edit, validate_only)
     else:
-        raise _invalid(f"Unknown resource type {resource_type}")
+        code = Code.UNSUPPORTED_VERSION if context.is_at_controller else Code.INVALID_REQUEST
+        raise KafkaError(code, f"Unknown resource type {resource_type}")
+
+
+def distinct(resources: Sequence[R]) -> tuple[list[R], set[tuple[int, str]]]:
+    """Return the last entry for each resource in a request, and the type and name of those that have several."""
+    named = [(resource.resource_type, resource.resource_name) for resource in resources]
+    return list(dict(zip(named, resources, strict=True)).values()), {name for name in named if named.count(name) > 1}
 
 
 def refusal(operation: Operation, resource_type: int, name: str, context: Context) -> KafkaError | None:
@@ -134,23 +151,30 @@ def _prefix(kind: str, name: str, release: Release) -> str:
 def _change_broker(context: Context, name: str, edit: Edit, named: Collection[str], validate_only: bool) -> None:
     controller = context.controller
     node_id = _node_id(name, context) if name else None
+    node = context.node if node_id is None else controller.nodes.get(node_id, context.node)
     changed: dict[int | None, dict[str, str]] = controller.metadata.broker_config
     before = changed.get(node_id, {})
     texts = edit(before)
+    if context.is_at_controller and not _words(texts) <= _words(before):
+        message = (
+            "When updating cordoned.log.dirs via controllers,  the new value must be a subset of the current "
+            "configuration value."
+        )
+        raise KafkaError(Code.INVALID_CONFIG, message)
     try:
         after = check_change(
             texts,
             cluster_wide=node_id is None,
-            config=context.node.config,
-            log_dirs=context.node.directories.paths,
+            config=node.config,
+            log_dirs=node.directories.paths,
         )
         try:
-            context.broker.check_reconfiguration(after)
+            node.observer.check_reconfiguration(after)
         except InvalidProperty as error:
             raise refused_by_component(str(error)) from error
     except KafkaError as error:
         raise KafkaError(error.code, f"{_prefix('BROKER', name, context.release)}{error.message}") from error
-    if "cordoned.log.dirs" in named and context.node.feature_level("metadata.version") < CORDONED_SINCE:
+    if CORDONED in named and context.node.feature_level("metadata.version") < CORDONED_SINCE:
         message = (
             "The cordoned.log.dirs configuration value cannot be set because it requires metadata.version >= 4.3-IV0"
         )
@@ -202,9 +226,23 @@ def _store(
         context.controller.change_properties(kept, name, texts)
 
 
+def _words(texts: Mapping[str, str]) -> set[str]:
+    """Return the cordoned log directories."""
+    return {word.strip() for word in texts.get(CORDONED, "").split(",")} - {""}
+
+
 def _node_id(name: str, context: Context) -> int:
     expected = context.node.node_id
     node_id = whole_number(name)
+    if context.is_at_controller:
+        if node_id is None:
+            raise _invalid("Unable to parse broker name as a base 10 number.")
+        if node_id < 0:
+            raise _invalid("Invalid negative broker ID.")
+        metadata = context.metadata
+        if node_id != expected and node_id not in metadata.endpoints and node_id not in metadata.away:
+            raise KafkaError(Code.BROKER_ID_NOT_REGISTERED, f"No node with id {node_id} found.")
+        return node_id
     if node_id is None:
         kind = "Node" if context.release.runs_without_zookeeper else "Broker"
         raise _invalid(f"{kind} id must be an integer, but it is: {name}")

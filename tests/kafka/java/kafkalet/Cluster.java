@@ -50,8 +50,7 @@ import java.util.stream.IntStream;
 public final class Cluster implements AutoCloseable {
     /** Properties of the kit itself, and those that only Kafka's controllers have. */
     private static final Set<String> NOT_PASSED = Set.of("process.roles", "node.id", "broker.id", "listeners", "log.dir",
-         "log.dirs", "metadata.log.dir", "controller.listener.names", "controller.quorum.voters",
-        "controller.quorum.bootstrap.servers");
+         "log.dirs", "metadata.log.dir", "controller.quorum.bootstrap.servers");
     /** Properties that name Java classes. */
     private static final Set<String> PLUGINS = Set.of("create.topic.policy.class.name", "alter.config.policy.class.name",
         "client.quota.callback.class", "metric.reporters", "group.share.assignors", "group.consumer.assignors", "authorizer.class.name",
@@ -152,7 +151,7 @@ public final class Cluster implements AutoCloseable {
     /** Adds a listener to those of the test. Returns the options that make them, and changes the properties about them. */
     private List<String> listeners(Map<String, String> passed) {
         List<String> options = new ArrayList<>();
-        String controllers = properties.getOrDefault("controller.listener.names", "CONTROLLER");
+        String controllers = properties.get("controller.listener.names");
         List<String> addresses = new ArrayList<>(Arrays.stream(properties.get("listeners").split(",")).map(String::strip)
             .filter(address -> !List.of(controllers.split(",")).contains(address.split(":")[0])).toList());
         advertise(passed);
@@ -170,6 +169,9 @@ public final class Cluster implements AutoCloseable {
         }
         String builder = passed.getOrDefault(BUILDER, "");
         addresses.replaceAll(address -> withPrincipals(address, passed, options));
+        addresses.add(controllerListener() + "://localhost:0");
+        if (!passed.get("listener.security.protocol.map").contains(controllerListener() + ":"))
+            passed.merge("listener.security.protocol.map", controllerListener() + ":PLAINTEXT", (map, more) -> map + "," + more);
         addresses.forEach(address -> options.addAll(List.of("--listen", address)));
         if (builder.contains(".") && passed.containsKey("ssl.keystore.location")) {
             if (!RULES.containsKey(builder)) throw new Internals("plugin " + BUILDER);
@@ -346,8 +348,22 @@ public final class Cluster implements AutoCloseable {
         return values;
     }
 
+    private String controllerListener() {
+        return properties.get("controller.listener.names").split(",")[0];
+    }
+
     public String bootstrap() {
         return bootstrap(listener);
+    }
+
+    int controllerPort() {
+        return Integer.parseInt(bootstrapControllers().split(":")[1]);
+    }
+
+    /** Returns the address of the controller. */
+    public String bootstrapControllers() {
+        start();
+        return kafkalet.ready.getProperty(controllerListener().toUpperCase(Locale.ROOT));
     }
 
     private String bootstrap(ListenerName name) {
@@ -370,16 +386,25 @@ public final class Cluster implements AutoCloseable {
 
     /** Returns an admin client of the test, with all rights if the test logs in with PLAIN. */
     public Admin admin(Map<String, Object> configs) {
+        return admin(configs, protocol, "bootstrap.servers", bootstrap());
+    }
+
+    /** Returns an admin client of the test that connects to the controller. */
+    public Admin controllerAdmin(Map<String, Object> configs, SecurityProtocol protocol) {
+        return admin(configs, protocol, "bootstrap.controllers", bootstrapControllers());
+    }
+
+    private Admin admin(Map<String, Object> configs, SecurityProtocol protocol, String name, String bootstrap) {
         Map<String, Object> all = new HashMap<>(configs);
-        all.putIfAbsent("bootstrap.servers", bootstrap());
+        all.putIfAbsent(name, bootstrap);
         if (protocol == SecurityProtocol.SASL_PLAINTEXT) {
             all.putIfAbsent("security.protocol", "SASL_PLAINTEXT");
             all.putIfAbsent("sasl.mechanism", "PLAIN");
             all.putIfAbsent("sasl.jaas.config", ADMIN);
         } else if (protocol == SecurityProtocol.SSL) {
             all.putIfAbsent("security.protocol", "SSL");
-            properties.forEach((name, value) -> {
-                if (name.startsWith("ssl.")) all.putIfAbsent(name, value);
+            properties.forEach((property, value) -> {
+                if (property.startsWith("ssl.")) all.putIfAbsent(property, value);
             });
         }
         return Admin.create(all);

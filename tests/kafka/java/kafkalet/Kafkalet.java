@@ -36,6 +36,8 @@ public final class Kafkalet implements AutoCloseable {
     private final Path directory;
     private final Path log;
     private final URI control;
+    /** The lines of the ready file: the addresses of the listeners. */
+    final Properties ready;
 
     /** Starts brokers with consecutive ids. Properties of single brokers are those in {@code own}, by id. */
     public Kafkalet(Path directory, List<String> options, List<Path> dataDirectories, Map<String, Short> features,
@@ -65,7 +67,8 @@ public final class Kafkalet implements AutoCloseable {
             ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile())
                 .redirectInput(new File("/dev/null"));
             process = builder.start();
-            control = URI.create(waitFor(ready, log).getProperty("control"));
+            this.ready = waitFor(ready, log);
+            control = URI.create(this.ready.getProperty("control"));
         } catch (IOException error) {
             throw new UncheckedIOException(error);
         }

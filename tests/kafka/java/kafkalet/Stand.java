@@ -302,7 +302,8 @@ public final class Stand {
         }, "isActive", call -> true));
         KafkaRaftManager<?> raft = raft(0);
         return of(ControllerServer.class, Map.of("controller", call -> controller, "raftManager", call -> raft,
-            "clusterId", call -> cluster.clusterId(), "config", call -> config, "authorizerPlugin", call -> authorizer(cluster, config)));
+            "clusterId", call -> cluster.clusterId(), "config", call -> config, "authorizerPlugin", call -> authorizer(cluster, config),
+            "socketServer", call -> of(SocketServer.class, Map.of("boundPort", port -> cluster.controllerPort()))));
     }
 
     /** Returns the member of a quorum with a leader, and an empty log. */

@@ -1,4 +1,4 @@
-"""`kafkalet.broker.apis.describe_quorum`: all brokers are voters that have caught up."""
+"""`kafkalet.broker.apis.describe_quorum`: the controllers are voters, the brokers observers, and all have caught up."""
 
 from typing import Any
 
@@ -14,22 +14,32 @@ def describe(ask: Asking, *wanted: tuple[str, int], version: int = 2) -> Any:
     return ask(Api.DESCRIBE_QUORUM, version, topics=topics)
 
 
-def test_all_brokers_are_voters_and_the_controller_is_the_leader() -> None:
+def quorum_of(ask: Asking) -> tuple[int, list[int], list[int]]:
+    """Return the leader, the voters and the observers."""
+    [quorum] = describe(ask, ("__cluster_metadata", 0))["topics"][0]["partitions"]
+    assert {each["log_end_offset"] for each in quorum["current_voters"]} == {quorum["high_watermark"]}
+    voters, observers = ([each["replica_id"] for each in quorum[kind]] for kind in ("current_voters", "observers"))
+    return quorum["leader_id"], voters, observers
+
+
+def test_first_broker_is_the_controller_by_default() -> None:
     with asking(brokers=3) as ask:
-        answer = describe(ask, ("__cluster_metadata", 0))
-        [quorum] = answer["topics"][0]["partitions"]
-        assert (quorum["error_code"], quorum["leader_id"], quorum["observers"]) == (0, 1, [])
-        ends = {voter["replica_id"]: voter["log_end_offset"] for voter in quorum["current_voters"]}
-        assert ends == dict.fromkeys((1, 2, 3), quorum["high_watermark"])
-        assert [node["node_id"] for node in answer["nodes"]] == [1, 2, 3]
-        ask.cluster.broker(1).stop()
-        [quorum] = ask(
-            Api.DESCRIBE_QUORUM,
-            2,
-            node=2,
-            topics=[{"topic_name": "__cluster_metadata", "partitions": [{"partition_index": 0}]}],
-        )["topics"][0]["partitions"]
-        assert quorum["leader_id"] == 2
+        assert quorum_of(ask) == (1, [1], [2, 3])
+        assert describe(ask, ("__cluster_metadata", 0))["nodes"] == [{"node_id": 1, "listeners": []}]
+
+
+def test_controllers_apart_from_the_brokers_are_voters() -> None:
+    voters = {"controller.quorum.voters": "3000@a:1,3001@b:1"}
+    with asking(brokers=2, config=voters) as ask:
+        assert quorum_of(ask) == (3000, [3000, 3001], [1, 2])
+
+
+def test_listener_of_the_controller_is_described() -> None:
+    with asking(controller="3000@127.0.0.1:0") as ask:
+        [node] = describe(ask, ("__cluster_metadata", 0))["nodes"]
+        [listener] = node["listeners"]
+        at = f"{listener['host']}:{listener['port']}"
+        assert (node["node_id"], listener["name"], at) == (3000, "CONTROLLER", ask.cluster.bootstrap_controllers)
 
 
 @pytest.mark.parametrize("wanted", [[("t", 0)], [("__cluster_metadata", 1)], [("__cluster_metadata", 0), ("t", 0)]])

@@ -149,7 +149,7 @@ def test_refused_request_is_recorded_with_the_reason() -> None:
     ("api", "version", "expected"),
     [
         (Api.METADATA, 99, Unsupported("me", "Metadata", 99, "versions 0 to 13")),
-        (Api.UNREGISTER_CONTROLLER, 0, Unsupported("me", "UnregisterController", 0, "")),
+        (Api.VOTE, 0, Unsupported("me", "Vote", 0, "")),
         (999, 0, Unsupported("me", "API 999", 0, "")),
     ],
 )

@@ -1,7 +1,6 @@
 """Tests of the router: headers, versions, errors that close the connection, and the hooks."""
 
 import contextlib
-import logging
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -312,29 +311,6 @@ def test_a_module_is_imported_once(routing: Routing, monkeypatch: pytest.MonkeyP
     for _ in range(3):
         routing.route(ask())
     assert names == ["kafkalet.broker.apis.list_offsets"]
-
-
-def test_unimplemented_api_is_logged_once(
-    routing: Routing, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(router_module, "SERVED", frozenset({Api.API_VERSIONS}))
-    for _ in range(2):
-        with pytest.raises(CloseConnection, match="JoinGroup is not served"):
-            routing.route(header(11, 0))
-    assert [record.getMessage() for record in caplog.records if record.levelno == logging.ERROR] == [
-        "JoinGroup (API 11) IS NOT IMPLEMENTED by kafkalet: a client that needs it will not work"
-    ]
-    assert routing.router.unimplemented_calls == {"JoinGroup": 2}
-
-
-def test_unimplemented_api_is_logged_once_for_all_routers(caplog: pytest.LogCaptureFixture) -> None:
-    calls: dict[str, int] = {}
-    for _ in range(2):
-        router = Router(Broker(), calls)
-        with pytest.raises(CloseConnection, match="UnregisterController is not served"):
-            router.route(header(94, 0), router.context(Client(), ("127.0.0.1", 1), "PLAINTEXT"), [])
-    assert calls == {"UnregisterController": 2}
-    assert len([record for record in caplog.records if record.levelno == logging.ERROR]) == 1
 
 
 # Hooks

@@ -236,8 +236,8 @@ def ask_frame(wire: Wire, frame: bytes) -> None:
     [
         (struct.pack(">hhih", 999, 3, 1, -1), "a request of 10 bytes (no API has the key 999) -> connection closed: "),
         (
-            struct.pack(">hhih", 94, 0, 1, -1) + b"\0",
-            "client='' UnregisterController v0 (malformed) -> connection closed: UnregisterController is",
+            struct.pack(">hhih", 52, 0, 1, -1) + b"\0",
+            "client='' Vote v0 -> connection closed: Vote is not served",
         ),
         (
             struct.pack(">hhih", 3, 99, 1, 1) + b"x\0",

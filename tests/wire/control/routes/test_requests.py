@@ -92,13 +92,13 @@ def test_count_that_the_journal_cannot_know_is_refused(api: Asking) -> None:
 
 def test_unsupported_requests_are_counted(api: Asking) -> None:
     assert api.get("/v1/requests/unsupported") == {"counts": {}, "requests": []}
-    body = bytes([0, 94, 0, 0, 0, 0, 0, 7, 0, 3]) + b"app\0"  # UnregisterController v0
+    body = bytes([0, 52, 0, 0, 0, 0, 0, 7, 0, 3]) + b"app\0"  # Vote v0
     port = api.get("/v1/brokers/1")["port"]
     with socket.create_connection(("127.0.0.1", port)) as client:
         client.sendall(len(body).to_bytes(4, "big") + body)
         client.recv(100)
     found = api.get("/v1/requests/unsupported")
-    assert found["counts"] == {"UnregisterController": 1}
+    assert found["counts"] == {"Vote": 1}
     assert [(each["client_id"], each["version"]) for each in found["requests"]] == [("app", 0)]
 
 

@@ -58,15 +58,18 @@ public class KafkaClusterTestKit implements AutoCloseable {
         Map<String, String> config = new HashMap<>();
         nodes.controllerNodes().values().forEach(other -> config.putAll(other.propertyOverrides()));
         if (protocol == SecurityProtocol.SASL_PLAINTEXT) config.putAll(Cluster.sasl(nodes.brokerListenerName()));
+        if (nodes.controllerListenerProtocol() == SecurityProtocol.SASL_PLAINTEXT) config.putAll(Cluster.sasl(nodes.controllerListenerName()));
         config.put("log.cleaner.dedupe.buffer.size", "2097152");
         config.putAll(properties);
-        config.put("process.roles", "broker");
+        boolean isCombined = nodes.controllerNodes().containsKey(node.id());
+        config.put("process.roles", isCombined ? "broker,controller" : "broker");
         config.put("node.id", Integer.toString(node.id()));
         List<File> directories = Cluster.logDirectories(Path.of(nodes.baseDirectory()), node.logDataDirectories().size(),
             nodes.brokerNodes().size(), node.id());
         config.put("log.dirs", String.join(",", directories.stream().map(File::toString).toList()));
-        config.put("controller.quorum.voters", "3000@localhost:1");
-        config.putIfAbsent("listeners", listener + "://localhost:0");
+        config.put("controller.quorum.voters", 
+            String.join(",", nodes.controllerNodes().keySet().stream().map(id -> id + "@localhost:1").toList()));
+        config.putIfAbsent("listeners", listener + "://localhost:0" + (isCombined ? "," + controller + "://localhost:0" : ""));
         config.putIfAbsent("inter.broker.listener.name", listener);
         config.putIfAbsent("controller.listener.names", controller);
         config.putIfAbsent("listener.security.protocol.map",
@@ -97,8 +100,7 @@ public class KafkaClusterTestKit implements AutoCloseable {
     }
 
     public Admin admin(Map<String, Object> configs, boolean usingBootstrapControllers) {
-        if (usingBootstrapControllers) throw new Internals("controller listener");
-        return cluster.admin(configs);
+        return usingBootstrapControllers ? cluster.controllerAdmin(configs, nodes.controllerListenerProtocol()) : cluster.admin(configs);
     }
 
     public String bootstrapServers() {
@@ -106,7 +108,7 @@ public class KafkaClusterTestKit implements AutoCloseable {
     }
 
     public String bootstrapControllers() {
-        throw new Internals("controller listener");
+        return cluster.bootstrapControllers();
     }
 
     public Map<Integer, BrokerServer> brokers() {
