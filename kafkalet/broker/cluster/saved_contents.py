@@ -15,6 +15,12 @@ from .metadata import MetadataImage
 from .metadata_store import BOOTSTRAP, METADATA_LOG, LoadedMetadata, MetadataDamaged, MetadataStore
 from .node import Node
 
+_TIERED_TOPICS = (
+    "You have to delete all topics with the property remote.storage.enable=true before disabling tiered storage "
+    "cluster-wide"
+)
+"""The message of LogConfig.validateRemoteStorageOnlyIfSystemEnabled when a broker starts."""
+
 
 def load_metadata(store: MetadataStore, node_ids: range, config: BrokerConfig, cluster_id: str) -> LoadedMetadata:
     """Return the metadata of the data directories, or new metadata. Raises MetadataDamaged, OSError."""
@@ -34,13 +40,15 @@ def load_metadata(store: MetadataStore, node_ids: range, config: BrokerConfig, c
 
 
 def check_config(metadata: MetadataImage, config: BrokerConfig, path: str) -> None:
-    """Raise MetadataDamaged if properties in the metadata are invalid.
+    """Raise MetadataDamaged if properties in the metadata are invalid, or if the broker has no tiered storage any more.
 
     The metadata was read from the file at `path`.
     """
+    needs_tiers = config.release.has_tiered_storage and not config.remote_log_storage_system_enable
     try:
         for topic in metadata.topics.values():
-            config.log_config(topic.config)
+            if config.log_config(topic.config).remote_storage_enable and needs_tiers:
+                raise InvalidProperty("remote.storage.enable", "true", "", _TIERED_TOPICS)
         for changed in metadata.broker_config.values():
             config.for_broker({}).reconfigure(changed, {})
     except InvalidProperty as error:

@@ -189,7 +189,7 @@ def tiered_transactions(ask: ScenarioBuilder) -> None:
         ask.fetch(f"offset {offset}, read_uncommitted", at(t, offset))
 
 
-@scenario("KIP-405 RemoteLogManager.RLMExpirationTask")
+@scenario("KIP-405 RemoteLogManager")
 def tiered_expired(ask: ScenarioBuilder) -> None:
     """Remote segments are deleted by retention.ms and retention.bytes of both tiers, and below the log start offset."""
     t = only_remote(ask)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import kafkalet
+from kafkalet.broker.cluster.metadata_store import MetadataDamaged
 from kafkalet.clock import ManualClock
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.storage.failures import StorageFailed
@@ -210,3 +211,11 @@ def test_topics_are_not_tiered_without_remote_storage() -> None:
         with pytest.raises(KafkaError) as refused:
             broker.topic("t", config={"remote.storage.enable": "true"}).create()
         assert refused.value.code is Code.INVALID_CONFIG
+
+
+def test_broker_with_tiered_topics_does_not_start_without_tiered_storage(start: Any) -> None:
+    with start() as cluster:
+        fill(cluster)
+    without = start(**{"remote.log.storage.system.enable": "false"})
+    with pytest.raises(MetadataDamaged, match="You have to delete all topics with the property"), without:
+        pass
