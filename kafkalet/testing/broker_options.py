@@ -23,6 +23,7 @@ class ClusterOptions(TypedDict, total=False):
     brokers: int
     host: str
     port: int
+    controller: str | None
     advertise: tuple[str, int] | None
     racks: Sequence[str] | None
     data_dir: DataDir | None

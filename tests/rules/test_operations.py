@@ -29,6 +29,7 @@ ONLY_IN_PYTHON = {
     "send_json": "the value of a record is text",
     "assert_no_unsupported": "GET /v1/requests/unsupported",
     "bootstrap_servers_of": "each broker has its listeners",
+    "bootstrap_controllers": "the address that the option controller has chosen",
     "java_properties_file": "GET /v1/client-config has the text",
     "remove_faults": "DELETE /v1/faults, which also returns them",
     "unfired_faults": "a field of each fault",

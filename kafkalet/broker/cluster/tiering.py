@@ -23,6 +23,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from kafkalet.broker.java_order import long_hash, murmur2
+from kafkalet.broker.quoting import shown
 from kafkalet.protocol.errors import DecodeError, KafkaError
 from kafkalet.protocol.messages.remote_log_records import (
     RECORDS,
@@ -134,7 +135,7 @@ class Tiering:
         try:
             record = decode_framed(value, RECORDS)
         except DecodeError as error:
-            _LOG.error("skipping a record of %s: %s", METADATA_TOPIC, error)
+            _LOG.error("skipping a record of __remote_log_metadata: %s", shown(error))
             return
         if isinstance(record, RemoteLogSegmentMetadataRecord):
             self._apply(
@@ -229,7 +230,7 @@ class Tiering:
             deleted = self._expire(node, partition, tier)
         except (KafkaError, OSError) as error:
             reason = explain(error) if isinstance(error, OSError) else str(error)
-            _LOG.error("%s: the remote log manager has failed, and will try again: %s", log.name, reason)
+            _LOG.error("%s: the remote log manager has failed, and will try again: %s", log.name, shown(reason))
         if not copied and not deleted:
             return []
         offsets = log.log_start_offset, tier.end_offset
@@ -299,7 +300,7 @@ class Tiering:
             try:
                 self._delete(node, log, tier, each)
             except (KafkaError, OSError) as error:
-                _LOG.error("cannot delete remote segment %d of %s: %s", each.start_offset, log.name, error)
+                _LOG.error("cannot delete remote segment %d of %s: %s", each.start_offset, log.name, shown(error))
 
     def quiet_ms(self) -> float:
         """Return the time until a segment becomes due, provided that nothing is appended or reconfigured meanwhile."""

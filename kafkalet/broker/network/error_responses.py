@@ -55,7 +55,8 @@ _MESSAGES = {
 """Kafka's general messages. In the responses of these APIs, they replace the message of the error."""
 _WITH_TEXT_OF_THE_ERROR = frozenset(
     {
-        *(Api.ALTER_CLIENT_QUOTAS, Api.DESCRIBE_CONFIGS, Api.DESCRIBE_QUORUM, Api.FIND_COORDINATOR),
+        *(Api.ADD_RAFT_VOTER, Api.ALTER_CLIENT_QUOTAS, Api.DESCRIBE_CONFIGS, Api.DESCRIBE_QUORUM),
+        *(Api.FIND_COORDINATOR, Api.REMOVE_RAFT_VOTER),
         *(Api.ALTER_SHARE_GROUP_OFFSETS, Api.DELETE_SHARE_GROUP_OFFSETS, Api.READ_SHARE_GROUP_STATE),
         *(Api.READ_SHARE_GROUP_STATE_SUMMARY, Api.WRITE_SHARE_GROUP_STATE),
     }
