@@ -187,11 +187,11 @@ class BrokerConfig(BrokerProperties):
 
 
 def check_tiers_of(before: Mapping[str, str], texts: Mapping[str, str], config: BrokerConfig) -> None:
-    """Raise InvalidProperty if these properties of a topic, which had others `before`, contradict each other."""
-    if not config.release.has_tiered_storage:
-        return
-    was_tiered = before.get("remote.storage.enable") == "true"
-    check_tiers(config.log_config(texts), is_possible=config.remote_log_storage_system_enable, was_tiered=was_tiered)
+    """Raise InvalidProperty if these properties of a topic, which had others `before`, are invalid or contradictory."""
+    checked = config.log_config(texts)
+    if config.release.has_tiered_storage:
+        was_tiered = before.get("remote.storage.enable") == "true"
+        check_tiers(checked, is_possible=config.remote_log_storage_system_enable, was_tiered=was_tiered)
 
 
 def _topic_defaults(values: Mapping[str, Value], version: tuple[int, ...]) -> dict[str, str]:
