@@ -1,12 +1,14 @@
 """The listener of the controller, to which admin clients connect (KIP-919)."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from pathlib import Path
 
 import pytest
 
 import kafkalet
 from kafkalet.properties import InvalidProperty
+from kafkalet.protocol.errors import Code
 from kafkalet_conformance.playing.connection import Closed, Connection
 
 CONTROLLERS = {"include_cluster_authorized_operations": False, "endpoint_type": 2}
@@ -21,10 +23,10 @@ def connected(cluster: kafkalet.Cluster) -> Iterator[Connection]:
     connection.close()
 
 
-def set_threads(connection: Connection, name: str) -> int:
+def set_property(connection: Connection, node: str, name: str = "log.cleaner.threads", value: str = "2") -> int:
     """Set a property of a node, and return the error code."""
-    config = {"name": "log.cleaner.threads", "config_operation": 0, "value": "2"}
-    body = {"resources": [{"resource_type": 4, "resource_name": name, "configs": [config]}], "validate_only": False}
+    config = {"name": name, "config_operation": 0, "value": value}
+    body = {"resources": [{"resource_type": 4, "resource_name": node, "configs": [config]}], "validate_only": False}
     error: int = connection.ask("IncrementalAlterConfigs", 1, body)["responses"][0]["error_code"]
     return error
 
@@ -40,8 +42,20 @@ def test_controller_describes_itself(controller: str, node_id: int) -> None:
 
 def test_controller_changes_the_properties_of_every_node() -> None:
     with kafkalet.Cluster(2, controller=APART) as cluster, connected(cluster) as connection:
-        assert [set_threads(connection, name) for name in ("1", "2", "3000", "3")] == [0, 0, 0, 102]
+        assert [set_property(connection, node) for node in ("1", "2", "3000", "3")] == [0, 0, 0, 102]
         assert cluster._server.nodes[2].config.log_cleaner_threads == 2
+
+
+def test_log_directory_of_a_stopped_broker_is_uncordoned_at_the_controller(tmp_path: Path) -> None:
+    directories = [tmp_path / "a", tmp_path / "b"]
+    with kafkalet.Cluster(2, controller=APART, data_dir=directories) as cluster, connected(cluster) as connection:
+        host, port = cluster.broker(2).address
+        cordoned = cluster._server.nodes[2].directories.paths
+        with closing(Connection(host, port, None)) as admin:
+            assert set_property(admin, "2", "cordoned.log.dirs", ",".join(cordoned)) == 0
+        cluster.broker(2).stop()
+        assert set_property(connection, "2", "cordoned.log.dirs", cordoned[0]) == 0
+        assert set_property(connection, "2", "cordoned.log.dirs", cordoned[1]) == Code.INVALID_CONFIG
 
 
 def test_topic_created_at_the_controller_exists_at_the_brokers() -> None:

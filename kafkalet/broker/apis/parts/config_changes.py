@@ -161,12 +161,13 @@ def _change_broker(context: Context, name: str, edit: Edit, named: Collection[st
             "configuration value."
         )
         raise KafkaError(Code.INVALID_CONFIG, message)
+    is_away = context.is_at_controller and node_id is not None and node_id not in controller.nodes
     try:
         after = check_change(
             texts,
             cluster_wide=node_id is None,
             config=node.config,
-            log_dirs=node.directories.paths,
+            log_dirs=_words(before) if is_away else node.directories.paths,
         )
         try:
             node.observer.check_reconfiguration(after)
