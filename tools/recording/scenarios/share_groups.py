@@ -3,7 +3,7 @@
 from typing import Any
 
 from kafkalet_conformance.building import UNKNOWN_TOPIC_ID, ScenarioBuilder, batch
-from kafkalet_conformance.shares import ACCEPT, GONE, OPEN, REJECT, RELEASE, M, N, Share, of
+from kafkalet_conformance.shares import ACCEPT, GONE, OPEN, REJECT, RELEASE, STATE, M, N, Share, of
 from tools.recording.definitions import SHARE_GROUPS, Scenarios
 
 scenario = Scenarios("share_groups", SHARE_GROUPS)
@@ -181,6 +181,7 @@ def share_state_errors(ask: ScenarioBuilder) -> None:
     g = ask.unique("g")
     bogus = ask.let("bogus.id", UNKNOWN_TOPIC_ID)
     ready = {"group_id": g, "topics": [{"topic_id": "$t.id", "partitions": [{"partition": 0, "leader_epoch": -1}]}]}
+    ask.until("FindCoordinator", 6, {"key_type": 2, "coordinator_keys": [STATE]}, "coordinators.0.error_code", 0)
     ask.until("ReadShareGroupStateSummary", 0, ready, "results.0.partitions.0.error_code", 0)
 
     def send(case: str, api: str, version: int = 0, topic: str = "$t.id", group: str = g, **partition: Any) -> None:
