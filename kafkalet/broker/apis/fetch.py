@@ -82,12 +82,11 @@ class Found(NamedTuple):
 
     answer: Answer
     size: int
+    """How many bytes of the limits are used up: those of the records, unless they are in remote storage."""
     position: LogOffsetMetadata | None
     """The position of the fetch offset, or None if the partition could not be read."""
     answer_now: bool
     """Whether the response has to be sent without waiting for more records."""
-    counted: int
-    """How many bytes of the maximum size of the response are used up."""
 
 
 def handle(
@@ -189,8 +188,8 @@ class _Fetch:
         for key, requested in self.partitions.readable if first_time else self.partitions.to_read():
             one = self._read_partition(key, requested, limits, min(requested.max_bytes, left), at_least_one, first_time)
             yield key, one
-            at_least_one = at_least_one and one.counted == 0
-            left = max(0, left - one.counted)  # a negative max_bytes applies only to the first partition
+            at_least_one = at_least_one and one.size == 0
+            left = max(0, left - one.size)  # a negative max_bytes applies only to the first partition
 
     def _is_due(self, limits: Limits, found: dict[Key, Found]) -> bool:
         """Return whether the request can be answered from the records read so far."""
@@ -247,7 +246,7 @@ class _Fetch:
         elif is_remote:
             self.has_read_remote = True
             together = self.context.release.reads_remote_partitions_together
-            return found._replace(answer_now=True, counted=max_bytes if together else 0)
+            return found._replace(answer_now=True, size=max_bytes if together else 0)
         return found
 
     def _skips_remote(self, max_bytes: int) -> bool:
@@ -271,18 +270,17 @@ class _Fetch:
             )
         result = read.result
         if result is None:
-            return Found(answer, 0, None, True, 0)
+            return Found(answer, 0, None, True)
         if limits.first_batch_whole and result.first_entry_incomplete:
             # ReplicaManager.readFromLog returns no records and no aborted transactions instead of an incomplete batch.
-            return Found(answer, 0, result.position, False, 0)
+            return Found(answer, 0, result.position, False)
         if result.aborted is not None:
             answer.aborted_transactions = [
                 Answer.AbortedTransaction(producer_id=aborted.producer_id, first_offset=aborted.first_offset)
                 for aborted in result.aborted
             ]
         answer.records = result.records
-        size = len(result.records)
-        return Found(answer, size, result.position, False, size)
+        return Found(answer, len(result.records), result.position, False)
 
     def _failed(self, name: str, index: int, code: Code) -> Found:
         answer = Answer(
@@ -298,7 +296,7 @@ class _Fetch:
             state = self.context.metadata.partition(name, index)
             if state is not None:
                 answer.current_leader = Answer.LeaderIdAndEpoch(leader_id=state.leader, leader_epoch=state.leader_epoch)
-        return Found(answer, 0, None, True, 0)
+        return Found(answer, 0, None, True)
 
     def _preferred_replica(self, partition: Partition, requested: RequestedPartition, limits: Limits) -> Found | None:
         """Redirect a consumer to a replica in its rack (KIP-392), if the replica selector finds one."""
@@ -317,7 +315,7 @@ class _Fetch:
             preferred_read_replica=node,
             records=b"",
         )
-        return Found(answer, 0, None, True, 0)
+        return Found(answer, 0, None, True)
 
     @staticmethod
     def _check_follower(partition: Partition, requested: RequestedPartition, replica_id: int, release: Release) -> None:

@@ -91,8 +91,8 @@ class Controller:
         self.logs_added: Callable[[], None] = lambda: None
         """Called after replicas have been added, because their logs have to be created."""
         self.leadership = Leadership(metadata, self.nodes, clock, self.watchers, self._eligible_below)
-        self.delete_remote: Callable[[Node, Log, Tier], None] = lambda node, log, tier: None
-        """Deletes the remote segments of a partition."""
+        self.delete_remote: Callable[[Node, Log, Tier], None] | None = None
+        """Deletes the remote segments of a partition; None without tiered storage."""
         self.changes = Changes(self._write)
         """Changes of the metadata, which is saved when a change is complete."""
         self.producer_ids = ProducerIds(next_producer_id, self._reserve_producer_ids)
@@ -280,10 +280,10 @@ class Controller:
 
     def _drop_partition(self, topic: TopicState, index: int) -> None:
         for node in self.leadership.informed():
-            partition = node.partitions.get((topic.name, index))
-            if partition is not None and partition.is_leader and node.config.log_config(topic.config).is_tiered:
+            if self.delete_remote is not None and node.config.log_config(topic.config).is_tiered:
+                partition = node.partitions.get((topic.name, index))
                 with suppress(StorageFailed):  # already logged
-                    if (tier := partition.log.local.tier) is not None:
+                    if partition is not None and partition.is_leader and (tier := partition.log.local.tier) is not None:
                         self.delete_remote(node, partition.log, tier)
             node.delete_replica(topic.name, index)
             if topic.is_internal:
@@ -480,7 +480,9 @@ class Controller:
                 if partition is not None and partition.is_open:
                     tier = partition.log.local.tier
                     partition.log.reconfigure(config)
-                    if tier is not None and partition.log.local.tier is None and partition.is_leader:
+                    if tier is None or partition.log.local.tier is not None or self.delete_remote is None:
+                        continue
+                    if partition.is_leader:
                         self.delete_remote(node, partition.log, tier)
 
     def apply_broker_config(self) -> None:
